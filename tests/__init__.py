@@ -1,0 +1,1 @@
+"""Tests: they mirror the source; cases/ holds reported situations, faults/ what breaks."""
