@@ -1,8 +1,8 @@
 """The frozen values that travel between the parts of prewarm.
 
-A decision must be explainable long after it was made, by the log, the page and the simulator alike, so what goes into it
-and what comes out are plain values without behaviour that touches a clock, a network or a random generator. Absent data is
-a value of its own (`DataState`, `Hold`, NaN in count arrays) and never a zero.
+A decision must be explainable long after it was made, by the log, the page and the simulator alike, so what goes into
+it and what comes out are plain values without behaviour that touches a clock, a network or a random generator. Absent
+data is a value of its own (`DataState`, `Decision.held`, NaN in count arrays) and never a zero.
 
 Times are seconds since the epoch (UTC) as float; a *minute* is an integer, floor(seconds / 60).
 """
