@@ -1,0 +1,146 @@
+"""Configuration as frozen values, grouped by subject: read once, validated once, passed down explicitly.
+
+The bounds stand beside the fields (`Annotated` with annotated-types), so that the reader of the TOML file and the HTTP
+API enforce the same rules. Decision code receives these values and never looks for a file or an environment variable.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Interval, MinLen
+
+from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, Mode
+
+Count = Annotated[int, Interval(ge=0, le=100_000)]
+Seconds = Annotated[float, Interval(ge=0, le=86_400)]
+MinuteOfDay = Annotated[int, Interval(ge=0, le=1440)]
+Days = Annotated[int, Interval(ge=0, le=3_660)]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Bounds that hold on some days between two local times; `end` before `start` runs over midnight."""
+
+    days: tuple[Annotated[int, Interval(ge=0, le=6)], ...] = (0, 1, 2, 3, 4, 5, 6)
+    """Weekdays, Monday is 0; for a window over midnight, the day on which it starts."""
+    start_minute: MinuteOfDay = 0
+    """Minute of the local day at which it opens."""
+    end_minute: MinuteOfDay = 1440
+    """Minute of the local day at which it closes, itself left out."""
+    zone: str = "UTC"
+    """IANA time zone of the local times."""
+    min: Count | None = None
+    """Floor of warm instances inside the window."""
+    max: Count | None = None
+    """Ceiling inside the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPolicy:
+    """How functions whose key matches `key` are sized; the last matching entry wins, field by field it is complete."""
+
+    key: Annotated[str, MinLen(1)] = "*"
+    """A key `namespace/name` or a shell pattern over keys."""
+    cold_cost: Annotated[float, Interval(ge=0, le=1e6)] = COLD_COST
+    """Price of one cold start."""
+    idle_cost_per_gb_s: Annotated[float, Interval(ge=0, le=1e6)] = IDLE_COST_PER_GB_S
+    """Price of one idle GB-second (GB of 1,000 MB)."""
+    latency_goal_ms: Annotated[float, Gt(0)] | None = None
+    """Wished P99 of the wait for an instance; raises cold_cost until the share of cold calls allows it."""
+    min: Count = 0
+    """Never fewer warm instances than this."""
+    max: Count | None = None
+    """Never more than this."""
+    windows: tuple[Window, ...] = ()
+    """Bounds by time of day; inside a window its min and max replace the plain ones."""
+    concurrency: Annotated[int, Interval(ge=1, le=10_000)] = 1
+    """Calls that one instance serves at a time."""
+    utilisation: Annotated[float, Interval(gt=0, le=1)] = 1.0
+    """Share of the concurrency that sizing counts on."""
+    memory_mib: Annotated[float, Gt(0)] | None = None
+    """Memory of an instance; unknown means the fleet's median, and the decision says so."""
+    start_s: Seconds | None = None
+    """Start-up time to plan with until enough starts were measured."""
+    step_up: Count | None = None
+    """Most instances added by one decision."""
+    step_down: Count | None = None
+    """Most instances let go by one decision."""
+    down_delay_s: Seconds = 0.0
+    """A fall is carried out only after it was wanted for this long."""
+
+    def matches(self, key: str) -> bool:
+        """Whether this entry speaks of `key`."""
+        return fnmatch.fnmatchcase(key, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One edge of the service graph."""
+
+    caller: str
+    callee: str
+    calls_per_invocation: Annotated[float, Interval(ge=0, le=10_000)] = 1.0
+    """Mean calls of the callee for each call of the caller."""
+    delay_s: Seconds = 0.0
+    """Time from the caller's start to the call."""
+    payload_kib: Annotated[float, Ge(0)] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long things are kept, and at which grain."""
+
+    minute_days: Annotated[int, Interval(ge=1, le=60)] = 2
+    """Counts at minute grain, in days."""
+    five_minute_days: Days = 7
+    """Then at five minutes."""
+    hour_days: Days = 14
+    """Then by the hour."""
+    late_s: Seconds = 900.0
+    """Counts older than this on arrival are refused."""
+    decisions_days: Days = 14
+    audit_days: Days = 365
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """Bearer tokens; without any the service serves loopback only. Each is kept as its SHA-256, never as itself."""
+
+    read_token_sha256: tuple[str, ...] = ()
+    write_token_sha256: tuple[str, ...] = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """The service itself."""
+
+    listen: str = "127.0.0.1:8808"
+    tick_s: Annotated[float, Interval(ge=1, le=3600)] = 60.0
+    """Seconds between decisions."""
+    stale_s: Seconds = 180.0
+    """Without news of a function for this long its data is stale and its pool is not cut."""
+    database: str = "sqlite:///state/prewarm.db"
+    mode: Mode = Mode.SHADOW
+    budget_gib: Annotated[float, Gt(0)] | None = None
+    """Most memory that warm instances may hold in all; the least useful are let go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the service was told."""
+
+    serve: Serve = field(default_factory=Serve)
+    retention: Retention = field(default_factory=Retention)
+    auth: Auth = field(default_factory=Auth)
+    function: tuple[FunctionPolicy, ...] = ()
+    call: tuple[Call, ...] = ()
+
+    def policy_of(self, key: str) -> FunctionPolicy:
+        """The last entry that matches `key`, or the defaults."""
+        return next((entry for entry in reversed(self.function) if entry.matches(key)), FunctionPolicy())

@@ -1,0 +1,110 @@
+"""From a TOML file and PREWARM_ variables to validated settings, with one line for each thing that is wrong.
+
+PREWARM_SERVE__LISTEN=0.0.0.0:8808 sets [serve] listen; lists of tables ([[function]], [[call]]) come from the file.
+Tokens may be given as PREWARM_READ_TOKEN and PREWARM_WRITE_TOKEN; only their digests are kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from prewarm.domain import InputError
+from prewarm.settings import Auth, Call, FunctionPolicy, Retention, Serve, Settings, Window
+
+Value = TypeVar("Value")
+
+_NESTED: dict[tuple[str, str], type] = {
+    ("Settings", "serve"): Serve,
+    ("Settings", "retention"): Retention,
+    ("Settings", "auth"): Auth,
+    ("Settings", "function"): FunctionPolicy,
+    ("Settings", "call"): Call,
+    ("FunctionPolicy", "windows"): Window,
+}
+_TABLES = {name for (_, name) in _NESTED} - {"function", "call", "windows"}
+
+
+def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
+    """Settings from `path` (defaults where None) with PREWARM_ variables on top; InputError names file and field."""
+    raw = _read_toml(path) if path else {}
+    place = str(path) if path else "environment"
+    for name, text in environ.items():
+        _apply_variable(raw, name, text)
+    settings = validate(Settings, raw, place)
+    for position, entry in enumerate(settings.function):
+        check_policy(entry, f"{place}: function[{position}]")
+    return settings
+
+
+def validate(kind: type[Value], raw: object, place: str) -> Value:
+    """`raw` as a `kind`, unknown fields refused; InputError with the first fault as `place: field: rule`."""
+    adapter: TypeAdapter[Value] = TypeAdapter(kind, config=None if dataclasses.is_dataclass(kind) else ConfigDict())
+    try:
+        return adapter.validate_python(_refuse_unknown(kind, raw, place), strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        shown = repr(first.get("input"))[:60]
+        raise InputError(f"{place}: {where or 'settings'}: {first['msg'].lower()}, is {shown}") from None
+
+
+def check_policy(entry: FunctionPolicy, place: str) -> None:
+    """Rules between fields: bounds in order, zones that exist."""
+    if entry.max is not None and entry.max < entry.min:
+        raise InputError(f"{place}: max: must be at least min ({entry.min}), is {entry.max}")
+    for position, window in enumerate(entry.windows):
+        if window.min is not None and window.max is not None and window.max < window.min:
+            raise InputError(f"{place}.windows[{position}]: max: must be at least min ({window.min}), is {window.max}")
+        try:
+            ZoneInfo(window.zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise InputError(f"{place}.windows[{position}]: zone: is not a time zone: {window.zone!r}") from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from None
+
+
+def _apply_variable(raw: dict[str, Any], name: str, text: str) -> None:
+    if name in ("PREWARM_READ_TOKEN", "PREWARM_WRITE_TOKEN"):
+        digests = raw.setdefault("auth", {}).setdefault(name.removeprefix("PREWARM_").lower() + "_sha256", [])
+        digests.append(hashlib.sha256(text.encode()).hexdigest())
+        return
+    table, _, key = name.removeprefix("PREWARM_").lower().partition("__")
+    if not name.startswith("PREWARM_") or not key:
+        return
+    if table not in _TABLES:
+        raise InputError(f"{name}: no such table; known are {', '.join(sorted(_TABLES))}")
+    raw.setdefault(table, {})[key] = text
+
+
+def _refuse_unknown(kind: type, raw: object, place: str) -> object:
+    """Unknown field names are faults; pydantic ignores them in plain dataclasses, so they are looked for here."""
+    if not dataclasses.is_dataclass(kind) or not isinstance(raw, dict):
+        return raw
+    fields = {item.name for item in dataclasses.fields(kind)}
+    for name, value in raw.items():
+        if name not in fields:
+            raise InputError(f"{place}: {name}: unknown field; known are {', '.join(sorted(fields))}")
+        inner = _NESTED.get((kind.__name__, name))
+        items = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for position, item in items:
+            if inner is not None:
+                where = f"{place}: {name}" if position is None else f"{place}: {name}[{position}]"
+                _refuse_unknown(inner, item, where)
+    return raw
