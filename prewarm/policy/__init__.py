@@ -1,0 +1,1 @@
+"""From a distribution of demand to a number of instances: sizing first, then bounds, then what people said."""
