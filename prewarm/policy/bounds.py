@@ -14,7 +14,9 @@ from prewarm.policy.pool import Levels
 
 def clamp(target: Int32Array, minimum: Int32Array, maximum: Int32Array) -> Int32Array:
     """`target` between its bounds; where they contradict each other the floor wins, since it protects users."""
-    return np.maximum(np.minimum(target, maximum), minimum).astype(np.int32)
+    below = np.where(target > maximum, maximum, target)
+    bounded: Int32Array = np.where(below < minimum, minimum, below)
+    return bounded
 
 
 def limit_step(target: Int32Array, current: Int32Array, up: Int32Array, down: Int32Array) -> Int32Array:
