@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from prewarm.domain import FloatArray, Int32Array
+from prewarm.domain import FloatArray, Int32Array, IntArray
 from prewarm.policy.pool import Levels
 
 
@@ -21,7 +21,7 @@ def clamp(target: Int32Array, minimum: Int32Array, maximum: Int32Array) -> Int32
 
 def limit_step(target: Int32Array, current: Int32Array, up: Int32Array, down: Int32Array) -> Int32Array:
     """At most `up` more and `down` fewer than `current`."""
-    change = np.clip(target.astype(np.int64) - current, -down.astype(np.int64), up.astype(np.int64))
+    change: IntArray = np.clip(target.astype(np.int64) - current, -down.astype(np.int64), up.astype(np.int64))
     return (current + change).astype(np.int32)
 
 

@@ -1,0 +1,53 @@
+# Two commands on a fresh machine: `make run` and `make test`. Both set up what is missing and say so.
+# PYTHON picks the interpreter (3.11 or newer); VENV the folder of the environment.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+EXTRAS := forecast,plot,bench,dev
+# Results depend neither on the number of threads nor on the machine's time zone; pip must not ask.
+export OMP_NUM_THREADS ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup learn run test test-all lint types layers format screenshots clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+setup: $(VENV)/.ready ## Make .venv/ with the command prewarm in it
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@echo "setting up $(VENV) (a minute or two on first use) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "prewarm needs Python 3.11 or newer; set PYTHON=")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+	@echo "ready: $(BIN)/prewarm"
+
+learn: setup ## Add torch (several GB), for training and comparing the sequence model
+	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS),learn]'
+
+run: setup ## Run the service on a simulated world and print the page's address
+	@$(BIN)/prewarm serve
+
+test: setup lint types layers ## Check the style, the types and the layers, then run the tests
+	$(BIN)/pytest -q -m 'not slow'
+
+test-all: setup learn lint types layers ## Everything, with the long runs and the sequence model
+	$(BIN)/pytest -q
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+
+types: setup
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## Format the code
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+clean: ## Remove what was built here
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
