@@ -1,9 +1,9 @@
 """What the same time on earlier days says of the coming minute, for every function at once.
 
 The learned level model sees one day; a job that runs every night at 03:00, office hours, or a weekly promotion it
-cannot know. Here each earlier day in the window is asked how often level k was reached around the same minute of the day, with
-three widths (the very minute, a few minutes, most of an hour) and over three choices of days (all, the same kind, the
-same weekday). Which of the nine is worth anything differs by function; `mixture` learns it.
+cannot know. Here each earlier day in the window is asked how often level k was reached around the same minute of the
+day, with three widths (the very minute, a few minutes, most of an hour) and over three choices of days (all, the same
+kind, the same weekday). Which of the nine is worth anything differs by function; `mixture` learns it.
 
 Imports numba: worker processes and simulations only.
 """

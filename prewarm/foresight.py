@@ -1,0 +1,188 @@
+"""What is expected of the coming step: all opinions, weighed, with what callers and people announce.
+
+The pieces are pure folds over the counts: `remember` takes in the step that has just ended, `foresee` speaks of the
+next one. The service and the simulator call the same two functions; what they carry between steps is the frozen
+`Memory`, which can be stored, and which may start empty: the learned model needs none, it reads the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from prewarm.cascade import (
+    CascadedLevels,
+    EdgeCounts,
+    ServiceGraph,
+    cascade,
+    cascade_reason,
+    learn,
+    no_counts,
+    service_graph,
+)
+from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, Reason
+from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, mixed
+from prewarm.settings import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """P(N >= level) of the coming step by each expert: row, level (m,), chance (m, E), NaN where it has no opinion.
+
+    Sorted by row, then level, from level 1 on without gaps; the first column is the learned model's.
+    """
+
+    row: Int32Array
+    level: Int32Array
+    chance: Float32Array
+    experts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An event that people announced: these functions (rows) will need `need` instances, as surely as `sure`."""
+
+    name: str
+    rows: Int32Array
+    need: int
+    sure: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is carried from step to step; rows are functions in the order in which they appeared.
+
+    active: (longest lag + 1, n), row 0 the step that ended last. said: the opinions on the first level that were given
+    for the step now running, (n, E), NaN where none was.
+    """
+
+    mixture: Mixture
+    graph: ServiceGraph
+    edges: EdgeCounts
+    active: BoolArray
+    said: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """The coming step's levels, and what is needed to say why."""
+
+    row: Int32Array
+    level: Int32Array
+    p: Float32Array
+    opinions: Opinions
+    mixture: Mixture
+    cascaded: CascadedLevels
+    graph: ServiceGraph
+    announced: tuple[Announcement, ...]
+
+    def reasons(self, row: int, keys: Sequence[FunctionKey]) -> tuple[Reason, ...]:
+        """The opinions that carried most weight, the caller that announced it, the event that people announced."""
+        found = [*_opinion_reasons(self, row)]
+        caused = cascade_reason(self.cascaded, self.graph, keys, row)
+        if caused is not None:
+            found.append(caused)
+        for event in self.announced:
+            if (event.rows == row).any():
+                text = f"announced: {event.name}, {event.need} instances"
+                found.append(Reason("announced", text, value=float(event.need)))
+        return tuple(found)
+
+
+def empty_memory(experts: int) -> Memory:
+    """Nothing seen, no functions, no graph."""
+    graph = service_graph((), {}, 60.0)
+    return Memory(
+        first_weights(0, experts), graph, no_counts(graph), np.zeros((1, 0), np.bool_), np.zeros((0, experts))
+    )
+
+
+def with_functions(memory: Memory, calls: Sequence[Call], rows: Mapping[FunctionKey, int], *, step_s: float) -> Memory:
+    """The memory for a fleet that has grown or a graph that has changed; what was learned of an edge stays with it."""
+    graph = service_graph(calls, rows, step_s)
+    size = len(rows)
+    active = np.zeros((graph.longest_lag + 1, size), np.bool_)
+    depth, width = min(len(active), len(memory.active)), memory.active.shape[1]
+    active[:depth, :width] = memory.active[:depth]
+    said = np.full((size, memory.said.shape[1]), np.nan)
+    said[:width] = memory.said
+    return Memory(memory.mixture.grown(size), graph, _carried(memory, graph), active, said)
+
+
+def remember(memory: Memory, need: Int32Array, known: BoolArray) -> Memory:
+    """The memory after a step: need (n,) instances needed in it, known (n,) False where its demand is unknown."""
+    happened = (need >= 1) & known
+    active = np.concatenate([happened[None, :], memory.active[:-1]])
+    mixture = learned(memory.mixture, memory.said, happened, known & ~np.isnan(memory.said).all(axis=1))
+    return replace(memory, mixture=mixture, active=active, edges=learn(memory.edges, memory.graph, active))
+
+
+def foresee(memory: Memory, opinions: Opinions, announced: Sequence[Announcement] = ()) -> tuple[Foreseen, Memory]:
+    """The levels of the coming step, and the memory of what was said about it."""
+    chance = opinions.chance.astype(np.float64)
+    p = mixed(memory.mixture, opinions.row, chance)
+    own = CascadedLevels(
+        opinions.row, opinions.level, p.astype(np.float32), np.full(memory.graph.size, -1, np.int32), np.zeros(0)
+    )
+    cascaded = cascade(own, memory.graph, memory.edges, memory.active) if len(memory.graph.caller) else own
+    row, level, p32 = cascaded.row, cascaded.level, cascaded.p
+    for event in announced:
+        row, level, p32 = _raised(row, level, p32, event=event)
+    said = np.full_like(memory.said, np.nan)
+    first = opinions.level == 1
+    said[opinions.row[first]] = chance[first]
+    told = Foreseen(row, level, p32, opinions, memory.mixture, cascaded, memory.graph, tuple(announced))
+    return told, replace(memory, said=said)
+
+
+def _opinion_reasons(told: Foreseen, row: int) -> Sequence[Reason]:
+    first, last = np.searchsorted(told.opinions.row, [row, row + 1])
+    if first == last:
+        return ()
+    chance, weight = told.opinions.chance[first], told.mixture.weight[row]
+    spoken = [index for index in np.argsort(-weight, kind="stable") if np.isfinite(chance[index])][:2]
+    return [
+        Reason(
+            f"opinion_{rank + 1}",
+            f"{told.opinions.experts[index]}: {chance[index]:.1%}, weight {weight[index]:.0%}",
+            value=round(float(chance[index]), 6),
+            against=round(float(weight[index]), 6),
+        )
+        for rank, index in enumerate(spoken)
+        if weight[index] >= 0.01
+    ]
+
+
+def _raised(
+    row: Int32Array, level: Int32Array, p: Float32Array, *, event: Announcement
+) -> tuple[Int32Array, Int32Array, Float32Array]:
+    """Levels with those of the event at least as likely as it is sure; rows that are missing are added."""
+    told_row = np.repeat(event.rows, event.need).astype(np.int32)
+    told_level = np.tile(np.arange(1, event.need + 1, dtype=np.int32), len(event.rows))
+    all_row, all_level = np.r_[row, told_row], np.r_[level, told_level]
+    all_p = np.r_[p, np.full(len(told_row), event.sure, np.float32)]
+    # Sorted by falling chance inside each pair, the first of a pair is its largest.
+    order = np.lexsort((-all_p, all_level, all_row))
+    all_row, all_level, all_p = all_row[order], all_level[order], all_p[order]
+    first = np.r_[True, (all_row[1:] != all_row[:-1]) | (all_level[1:] != all_level[:-1])][: len(all_row)]
+    return all_row[first], all_level[first], all_p[first]
+
+
+def _carried(memory: Memory, graph: ServiceGraph) -> EdgeCounts:
+    fresh = no_counts(graph)
+    old, size = memory.edges, memory.graph.size
+    place = {
+        edge: index
+        for index, edge in enumerate(
+            zip(memory.graph.caller.tolist(), memory.graph.callee.tolist(), memory.graph.lag.tolist(), strict=True)
+        )
+    }
+    for index, edge in enumerate(zip(graph.caller.tolist(), graph.callee.tolist(), graph.lag.tolist(), strict=True)):
+        if edge in place:
+            fresh.caller_steps[index] = old.caller_steps[place[edge]]
+            fresh.joint_steps[index] = old.joint_steps[place[edge]]
+    fresh.callee_steps[:size] = old.callee_steps
+    fresh.explained_steps[:size] = old.explained_steps
+    return fresh
