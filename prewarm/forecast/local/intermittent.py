@@ -58,9 +58,9 @@ def croston(values: FloatArray, alpha: float = ALPHA) -> CrostonState:
     calls = np.bincount(row, minlength=n).astype(np.float64)
     newest = np.zeros(n)
     np.maximum.at(newest, row, at)
-    known = clock[:, -1].astype(np.float64) if values.shape[1] else np.zeros(n)
+    known = (~np.isnan(values)).sum(axis=1).astype(np.float64)
     return CrostonState(
-        np.bincount(row, weights=weight * values[row, column], minlength=n),
+        np.bincount(row, weights=weight * values[row, column], minlength=n).astype(np.float64),
         np.where(calls > 0, np.bincount(row, weights=weight * interval, minlength=n), 1.0),
         known - newest,
         calls,

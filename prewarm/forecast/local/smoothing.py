@@ -93,7 +93,8 @@ def _within_reach(mean: FloatArray, values: FloatArray) -> FloatArray:
     """The mean, a trend upwards being followed to the largest count seen or for REACH steps, whichever is more."""
     largest = np.nan_to_num(values).max(axis=1, initial=0.0)
     reached = mean[:, : REACH + 1].max(axis=1, initial=0.0)
-    return np.minimum(mean, np.maximum(largest, reached)[:, None])
+    bounded: FloatArray = np.minimum(mean, np.maximum(largest, reached)[:, None])
+    return bounded
 
 
 def _mean_miss(errors: FloatArray) -> FloatArray:

@@ -1,0 +1,219 @@
+"""Worker processes for what is too slow or too heavy for the service's own process.
+
+Workers are spawned, import their libraries once and then wait: the service never loads statsmodels. Each piece of work
+has a budget of seconds; a worker that overruns it, dies or is cancelled is killed and replaced, and whoever asked gets
+an outcome that says so instead of an exception. Meanwhile the last good forecast keeps serving (`Refits`), its age and
+the reason for it in its text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from prewarm.domain import Forecast, InputError, PrewarmError
+from prewarm.forecast.stateless import MOST_VALUES, Request, answer
+
+PRELOAD = ("statsmodels.tsa.api", "prewarm.forecast.stateless")
+START_S = 60.0  # a worker that is not ready by then is given up
+Status = Literal["done", "failed", "over budget", "died", "busy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a piece of work: its value when done, else None and a reason for people."""
+
+    status: Status
+    value: Any
+    reason: str
+
+
+def _serve(connection: Connection, preload: Sequence[str]) -> None:
+    """A worker's life: load, say so, then answer one question after another until the other side hangs up.
+
+    Refusals (PrewarmError) travel back; any other exception ends the worker, which the pool notices and repairs.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(5)
+    for name in preload:
+        import_module(name)
+    connection.send("ready")
+    while True:
+        try:
+            work, argument = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send((True, work(argument)))
+        except PrewarmError as error:
+            connection.send((False, str(error)))
+
+
+class _Worker:
+    """One process and the pipe to it; every method blocks, so the pool calls them from threads."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other, tuple(preload)), daemon=True, name="prewarm-fit")
+        self._process.start()
+        other.close()
+        self._ready = False
+
+    def wait_ready(self) -> None:
+        if not self._ready:
+            self._pipe.recv()
+            self._ready = True
+
+    def ask(self, work: Callable[[Any], Any], argument: Any) -> tuple[bool, Any]:
+        self._pipe.send((work, argument))
+        good, value = self._pipe.recv()
+        return bool(good), value
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._pipe.close()
+
+
+class FitPool:
+    """An async context manager that owns `workers` processes; at most `waiting_most` pieces of work wait for one."""
+
+    def __init__(self, workers: int = 1, *, preload: Sequence[str] = PRELOAD, waiting_most: int = 64) -> None:
+        if workers < 1:
+            raise InputError("pool: needs 1 worker or more")
+        self._count, self._preload, self._waiting_most = workers, tuple(preload), waiting_most
+        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._waiting = 0
+        self.replaced = 0
+
+    async def __aenter__(self) -> Self:
+        for _ in range(self._count):
+            self._idle.put_nowait(await asyncio.to_thread(_Worker, self._preload))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _ in range(self._count):
+            await asyncio.to_thread((await self._idle.get()).close)
+
+    async def run(self, work: Callable[[Any], Any], argument: Any, *, budget_s: float) -> Outcome:
+        """`work(argument)` in a worker; `work` is a module-level function. The budget starts when a worker has it."""
+        if self._waiting >= self._waiting_most:
+            return Outcome("busy", None, f"{self._waiting} fits are waiting already")
+        self._waiting += 1
+        try:
+            worker = await self._idle.get()
+        finally:
+            self._waiting -= 1
+        kept = False
+        try:
+            ready = await self._within(worker, worker.wait_ready, START_S)
+            outcome = ready if ready.status != "done" else await self._asked(worker, work, argument, budget_s)
+            kept = outcome.status in ("done", "failed")
+            return outcome
+        finally:
+            await asyncio.shield(self._put_back(worker, kept))
+
+    async def _asked(self, worker: _Worker, work: Callable[[Any], Any], argument: Any, budget_s: float) -> Outcome:
+        outcome = await self._within(worker, lambda: worker.ask(work, argument), budget_s)
+        if outcome.status != "done":
+            return outcome
+        good, value = outcome.value
+        return Outcome("done", value, "done") if good else Outcome("failed", None, str(value))
+
+    async def _within(self, worker: _Worker, blocking: Callable[[], Any], budget_s: float) -> Outcome:
+        """The blocking call in a thread; killing the worker is what ends a call that takes too long."""
+        task = asyncio.ensure_future(asyncio.to_thread(blocking))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=budget_s)
+        except asyncio.CancelledError:
+            worker.kill()
+            await asyncio.wait({task})
+            task.exception()
+            raise
+        if not done:
+            worker.kill()
+            await asyncio.wait({task})
+            task.exception()
+            return Outcome("over budget", None, f"over its budget of {budget_s:g} s")
+        error = task.exception()
+        if isinstance(error, EOFError | OSError):
+            return Outcome("died", None, "the worker process died")
+        return Outcome("done", task.result(), "done")
+
+    async def _put_back(self, worker: _Worker, kept: bool) -> None:
+        if not kept:
+            await asyncio.to_thread(worker.close)
+            worker = await asyncio.to_thread(_Worker, self._preload)
+            self.replaced += 1
+        self._idle.put_nowait(worker)
+
+
+def forecast_in_worker(request: Request) -> tuple[Forecast, ...]:
+    """The work that `Refits` sends to a worker."""
+    return answer(request)
+
+
+@dataclass(slots=True)
+class Refits:
+    """Heavy forecasts by function: refitted in the pool, the last good one serving when that does not succeed.
+
+    One series a request; at most `most` functions are remembered, the oldest forgotten first.
+    """
+
+    pool: FitPool
+    budget_s: float = 10.0
+    most: int = 1_000
+    _good: dict[str, Forecast] = field(default_factory=dict)
+
+    async def refit(self, request: Request) -> tuple[Forecast | None, Outcome]:
+        """The fresh forecast, or the last good one aged to the series' end with the reason; None where there is none.
+
+        InputError for more than one series or a series longer than MOST_VALUES.
+        """
+        if len(request.series) != 1 or len(request.series[0].values) > MOST_VALUES:
+            raise InputError(f"refit: takes one series of at most {MOST_VALUES} values")
+        series = request.series[0]
+        outcome = await self.pool.run(forecast_in_worker, request, budget_s=self.budget_s)
+        if outcome.status != "done":
+            before = self._good.get(series.name)
+            return (None if before is None else aged(before, series.end, outcome.reason)), outcome
+        fresh: Forecast = outcome.value[0]
+        self._good.pop(series.name, None)
+        self._good[series.name] = fresh
+        while len(self._good) > self.most:
+            del self._good[next(iter(self._good))]
+        return fresh, outcome
+
+
+def aged(forecast: Forecast, now: float, why: str) -> Forecast | None:
+    """An earlier forecast read at `now`: past steps dropped, the last one repeated; None when all are past."""
+    passed = int((now - forecast.issued_at) // forecast.step_s)
+    steps = len(forecast.mean)
+    if not 0 <= passed < steps:
+        return None
+    at = np.minimum(np.arange(passed, passed + steps), steps - 1)
+    return replace(
+        forecast,
+        issued_at=forecast.issued_at + passed * forecast.step_s,
+        reason=f"{forecast.model} of {now - forecast.issued_at:.0f} s ago still serves: {why}",
+        mean=forecast.mean[at],
+        quantiles=forecast.quantiles[at],
+        p_at_least=forecast.p_at_least[at],
+    )
