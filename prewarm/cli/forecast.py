@@ -19,7 +19,7 @@ import orjson
 from prewarm.cli.progress import progress_bar
 from prewarm.cli.series_file import read_json, read_series
 from prewarm.domain import Forecast, InputError
-from prewarm.forecast.backtest import Backtest, Plan
+from prewarm.forecast.backtest import Backtest, GoOn, Plan
 from prewarm.forecast.backtest import backtest as score_models
 from prewarm.forecast.batch import Forecaster, Levels
 from prewarm.forecast.local.calendar import zone_named
@@ -59,9 +59,7 @@ def _levels(text: str) -> Levels:
 @click.option("--season", type=int, help="Season in steps, for seasonal models [default: a day].")
 @click.option("--trend", default="add", show_default=True, help="add or mul, for holt_winters.")
 @click.option("--seasonal", default="add", show_default=True, help="add or mul, for holt_winters.")
-@click.option(
-    "--zone", default="UTC", show_default=True, help="Time zone of daily profiles, for example Europe/Berlin."
-)
+@click.option("--zone", default="UTC", show_default=True, help="Time zone of daily profiles, as Europe/Berlin.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to the standard output.")
 def forecast(file: Path, *, as_json: bool, **options: str | int | None) -> int:
     """Forecast the demand in FILE: a CSV of timestamp,value or function,timestamp,value ("-" reads standard input).
@@ -187,10 +185,7 @@ def _scored(
     span_s, folds = 0.0, 0
     for model in models:
         began = time.perf_counter()
-        deadline = began + budget_s
-        tested = score_models(
-            batch, [model], plan, costs=costs, go_on=lambda _, end=deadline: time.perf_counter() < end
-        )
+        tested = score_models(batch, [model], plan, costs=costs, go_on=_until(began + budget_s))
         seconds[model.name] = (time.perf_counter() - began) / len(batch.names)
         scores |= tested.scores
         span_s, folds = tested.span_s, tested.folds
@@ -214,6 +209,10 @@ def _scored(
                 }
             )
     return rows
+
+
+def _until(deadline: float) -> GoOn:
+    return lambda _: time.perf_counter() < deadline
 
 
 def _figure(value: float) -> float | None:
