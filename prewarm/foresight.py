@@ -24,20 +24,8 @@ from prewarm.cascade import (
 )
 from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, Reason
 from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, mixed
+from prewarm.forecast.experts.opinions import Opinions
 from prewarm.settings import Call
-
-
-@dataclass(frozen=True, slots=True)
-class Opinions:
-    """P(N >= level) of the coming step by each expert: row, level (m,), chance (m, E), NaN where it has no opinion.
-
-    Sorted by row, then level, from level 1 on without gaps; the first column is the learned model's.
-    """
-
-    row: Int32Array
-    level: Int32Array
-    chance: Float32Array
-    experts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

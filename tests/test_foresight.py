@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from prewarm.domain import FunctionKey
-from prewarm.foresight import Announcement, Memory, Opinions, empty_memory, foresee, remember, with_functions
+from prewarm.forecast.experts.opinions import Opinions
+from prewarm.foresight import Announcement, Memory, empty_memory, foresee, remember, with_functions
 from prewarm.settings import Call
 
 KEYS = tuple(FunctionKey(name) for name in ("shop/web", "shop/cart"))

@@ -14,11 +14,9 @@ import numba
 import numpy as np
 
 from prewarm.domain import Float32Array, FloatArray, Int32Array, IntArray
+from prewarm.forecast.experts.opinions import HALF_WIDTHS
 
 DAY = 1440
-HALF_WIDTHS = (0, 3, 25)  # minutes on each side
-CHOICES = ("all days", "same kind of day", "same weekday")
-EXPERTS = tuple(f"{choice}, +-{width} min" for choice in CHOICES for width in HALF_WIDTHS)
 DAY_DECAY = 0.9  # weight of a day against the one after it
 SHRINK = 0.4  # days' worth of the function's plain rate that each opinion is mixed with
 

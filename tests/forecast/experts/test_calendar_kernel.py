@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from prewarm.domain import Float32Array
-from prewarm.forecast.experts.calendar_kernel import DAY, EXPERTS, calendar_chances
+from prewarm.forecast.experts.calendar_kernel import DAY, calendar_chances
+from prewarm.forecast.experts.opinions import CALENDAR as EXPERTS
 
 MONDAY = 4 * DAY  # 1970-01-05, minutes since the epoch
 
