@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from prewarm.domain import FloatArray
+from prewarm.domain import BoolArray, FloatArray
 from prewarm.forecast.batch import Levels
 from prewarm.forecast.metrics import covered
 
@@ -75,7 +75,7 @@ class Isotonic:
     at: FloatArray
 
     @classmethod
-    def fit(cls, chance: FloatArray, happened: FloatArray) -> Isotonic:
+    def fit(cls, chance: FloatArray, happened: FloatArray | BoolArray) -> Isotonic:
         """Least squares among rising maps, from stated chances (m,) and outcomes 0/1 (m,)."""
         order = np.argsort(chance, kind="stable")
         places, first = np.unique(chance[order], return_index=True)
@@ -112,25 +112,40 @@ class Logistic:
     offset: float = 0.0
 
     @classmethod
-    def fit(cls, chance: FloatArray, happened: FloatArray, rounds: int = 25) -> Logistic:
+    def fit(cls, chance: FloatArray, happened: FloatArray | BoolArray, rounds: int = 50) -> Logistic:
         """Maximum likelihood by Newton's method, drawn to the identity by a weak prior (so one class only is fine)."""
-        x, y = _logit(chance), happened.astype(np.float64)
-        slope, offset, ridge = 1.0, 0.0, 1.0
+        terms = np.stack([_logit(chance), np.ones(len(chance))], axis=1)
+        y = happened.astype(np.float64)
+        at = np.array([1.0, 0.0])
         for _ in range(rounds):
-            p = _sigmoid(slope * x + offset)
-            weight = p * (1.0 - p)
-            gradient = np.array([(x * (y - p)).sum() - ridge * (slope - 1.0), (y - p).sum() - ridge * offset])
-            cross = (weight * x).sum()
-            hessian = np.array([[(weight * x * x).sum() + ridge, cross], [cross, weight.sum() + ridge]])
-            step = np.linalg.solve(hessian, gradient)
-            slope, offset = slope + float(step[0]), offset + float(step[1])
+            step = _newton_step(terms, y, at)
+            while np.abs(step).max() > 1e-9 and _loss(terms, y, at + step) > _loss(terms, y, at):
+                step = step / 2.0
+            at = at + step
             if np.abs(step).max() < 1e-8:
                 break
-        return cls(max(slope, 0.0), offset)
+        return cls(max(float(at[0]), 0.0), float(at[1]))
 
     def __call__(self, chance: FloatArray) -> FloatArray:
         """The calibrated chance."""
         return _sigmoid(self.slope * _logit(chance) + self.offset)
+
+
+IDENTITY = np.array([1.0, 0.0])  # slope and offset that leave a chance as it is; the prior's centre, weight 1
+
+
+def _newton_step(terms: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
+    p = _sigmoid(terms @ at)
+    gradient = terms.T @ (y - p) - (at - IDENTITY)
+    curvature = (terms * (p * (1.0 - p))[:, None]).T @ terms + np.eye(2)
+    step: FloatArray = np.linalg.solve(curvature, gradient)
+    return step
+
+
+def _loss(terms: FloatArray, y: FloatArray, at: FloatArray) -> float:
+    """Negative log likelihood plus the prior's pull."""
+    value = terms @ at
+    return float((np.logaddexp(0.0, value) - y * value).sum() + 0.5 * ((at - IDENTITY) ** 2).sum())
 
 
 def _logit(chance: FloatArray) -> FloatArray:

@@ -27,7 +27,8 @@ def rare_demand(chance: FloatArray, sizes: FloatArray, levels: Levels) -> tuple[
     place = np.ceil(np.clip(inside, 0.0, 1.0) * seen[:, None, None]).astype(np.int64) - 1
     picked = np.take_along_axis(ordered[:, None, :], np.clip(place, 0, ordered.shape[1] - 1), axis=2)
     quantiles = np.where((inside > 0) & (chance[..., None] > 0), picked, 0.0)
-    bigger = np.stack([(ordered >= k).sum(axis=1) / seen for k in range(1, COUNTS + 1)], axis=-1)
+    known = np.isfinite(ordered)
+    bigger = np.stack([((ordered >= k) & known).sum(axis=1) / seen for k in range(1, COUNTS + 1)], axis=-1)
     return quantiles, chance[..., None] * bigger[:, None, :]
 
 
@@ -65,14 +66,22 @@ def around_mean(
     """
     filled = errors.copy() if errors.shape[1] else np.zeros((errors.shape[0], 1))
     filled[np.isnan(filled).all(axis=1), 0] = 0.0
-    at_level = np.nanquantile(filled, np.asarray(levels, dtype=np.float64), axis=1).T  # (n, L)
+    at_level = _row_quantiles(filled, np.asarray(levels, dtype=np.float64))
     quantiles = mean[..., None] + widen[..., None] * at_level[:, None, :]
-    grid = np.nanquantile(filled, (np.arange(40) + 0.5) / 40, axis=1).T  # (n, 40) as a stand-in sample
+    grid = _row_quantiles(filled, (np.arange(40) + 0.5) / 40)  # stands in for a sample
     chances = np.empty((*mean.shape, COUNTS))
     for k in range(COUNTS):
         bar = (k + 0.5 - mean) / np.maximum(widen, 1e-12)
         chances[..., k] = (grid[:, None, :] > bar[..., None]).mean(axis=2)
     return quantiles, chances
+
+
+def _row_quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:
+    """Quantiles (n, L) of the known values of each row."""
+    if not values.shape[0]:
+        return np.zeros((0, len(levels)))
+    found: FloatArray = np.nanquantile(values, levels, axis=1).T
+    return found
 
 
 def counts_around(mean: FloatArray, dispersion: FloatArray, levels: Levels) -> tuple[FloatArray, FloatArray]:
