@@ -7,8 +7,9 @@ somebody asks for it and a tick over many functions never builds what nobody rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -31,6 +32,14 @@ from prewarm.policy.overrides import apply_overrides
 from prewarm.policy.pool import Levels, pool_target, threshold, threshold_for_latency
 
 DATA_STATES = (DataState.OK, DataState.PARTIAL, DataState.STALE, DataState.NONE)
+
+
+class Because(Protocol):
+    """Whoever gave the levels, asked for the reasons behind one function's."""
+
+    def reasons(self, row: int, keys: Sequence[FunctionKey]) -> tuple[Reason, ...]:
+        """What carried the forecast of the function in `row`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,7 @@ class TickDecisions:
     now: float
     mode: Mode
     tag: PolicyTag
+    because: Because | None = None
     inputs: Mapping[str, float | str | None] = field(default_factory=dict)
 
     def changed(self) -> Iterator[Decision]:
@@ -122,6 +132,7 @@ def decide(
     now: float,
     mode: Mode,
     tag: PolicyTag,
+    because: Because | None = None,
 ) -> TickDecisions:
     """How many instances each function is to have warm from `now` on.
 
@@ -151,6 +162,7 @@ def decide(
         now=now,
         mode=mode,
         tag=tag,
+        because=because,
     )
 
 
@@ -186,6 +198,8 @@ def _held_text(tick: TickDecisions, row: int) -> str:
 def _reasons(tick: TickDecisions, row: int) -> Iterator[Reason]:
     if not tick.held[row]:
         yield from _level_reasons(tick, row)
+        if tick.because is not None:
+            yield from tick.because.reasons(row, tick.state.keys)
     if tick.state.data[row] == DATA_STATES.index(DataState.PARTIAL):
         yield Reason("partial_data", "partial data: may grow, does not shrink")
     if tick.policy.memory_assumed[row]:

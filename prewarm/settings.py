@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -91,6 +92,25 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """Something that people know of beforehand: from start to end these functions need so many instances."""
+
+    name: Annotated[str, MinLen(1)]
+    function: Annotated[str, MinLen(1)]
+    """A key or a shell pattern over keys."""
+    start: datetime
+    end: datetime
+    """Both with a zone."""
+    need: Annotated[int, Interval(ge=1, le=10_000)]
+    sure: Annotated[float, Interval(gt=0, lt=1)] = 0.95
+    """How likely it is; against the prices this decides whether instances are started for it."""
+
+    def covers(self, first: float, last: float) -> bool:
+        """Whether any of the time from `first` to `last` (seconds since the epoch) lies in the event."""
+        return self.start.timestamp() < last and first < self.end.timestamp()
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
     """How long things are kept, and at which grain."""
 
@@ -140,6 +160,7 @@ class Settings:
     auth: Auth = field(default_factory=Auth)
     function: tuple[FunctionPolicy, ...] = ()
     call: tuple[Call, ...] = ()
+    event: tuple[Event, ...] = ()
 
     def policy_of(self, key: str) -> FunctionPolicy:
         """The last entry that matches `key`, or the defaults."""

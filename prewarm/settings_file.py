@@ -1,6 +1,6 @@
 """From a TOML file and PREWARM_ variables to validated settings, with one line for each thing that is wrong.
 
-PREWARM_SERVE__LISTEN=0.0.0.0:8808 sets [serve] listen; lists of tables ([[function]], [[call]]) come from the file.
+PREWARM_SERVE__LISTEN=0.0.0.0:8808 sets [serve] listen; lists of tables ([[function]], ...) come from the file.
 Tokens may be given as PREWARM_READ_TOKEN and PREWARM_WRITE_TOKEN; only their digests are kept.
 """
 
@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from prewarm.domain import InputError
-from prewarm.settings import Auth, Call, FunctionPolicy, Retention, Serve, Settings, Window
+from prewarm.settings import Auth, Call, Event, FunctionPolicy, Retention, Serve, Settings, Window
 
 Value = TypeVar("Value")
 
@@ -27,9 +27,10 @@ _NESTED: dict[tuple[str, str], type] = {
     ("Settings", "auth"): Auth,
     ("Settings", "function"): FunctionPolicy,
     ("Settings", "call"): Call,
+    ("Settings", "event"): Event,
     ("FunctionPolicy", "windows"): Window,
 }
-_TABLES = {name for (_, name) in _NESTED} - {"function", "call", "windows"}
+_TABLES = {name for (_, name) in _NESTED} - {"function", "call", "event", "windows"}
 
 
 def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
@@ -41,6 +42,8 @@ def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
     settings = validate(Settings, raw, place)
     for position, entry in enumerate(settings.function):
         check_policy(entry, f"{place}: function[{position}]")
+    for position, event in enumerate(settings.event):
+        _check_event(event, f"{place}: event[{position}]")
     return settings
 
 
@@ -67,6 +70,14 @@ def check_policy(entry: FunctionPolicy, place: str) -> None:
             ZoneInfo(window.zone)
         except (ZoneInfoNotFoundError, ValueError):
             raise InputError(f"{place}.windows[{position}]: zone: is not a time zone: {window.zone!r}") from None
+
+
+def _check_event(event: Event, place: str) -> None:
+    for name, moment in (("start", event.start), ("end", event.end)):
+        if moment.tzinfo is None:
+            raise InputError(f"{place}: {name}: needs a zone (Z or +hh:mm), is {moment.isoformat()}")
+    if event.end <= event.start:
+        raise InputError(f"{place}: end: must be after start ({event.start.isoformat()}), is {event.end.isoformat()}")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -56,6 +56,14 @@ def test_a_token_is_kept_as_its_digest_only(tmp_path: Path) -> None:
         ('[[function]]\nwindows = [{zone = "Mars/Base"}]\n', "windows[0]: zone: is not a time zone: 'Mars/Base'"),
         ("[[function]]\nwindows = [{min = 5, max = 2}]\n", "windows[0]: max: must be at least min (5), is 2"),
         ("[[function]]\nwindows = [{mim = 5}]\n", "windows[0]: mim: unknown field"),
+        (
+            '[[event]]\nname="a"\nfunction="*"\nstart=2026-11-30T10:00:00\nend=2026-11-30T11:00:00Z\nneed=1\n',
+            "start: needs a zone",
+        ),
+        (
+            '[[event]]\nname="a"\nfunction="*"\nstart=2026-11-30T12:00:00Z\nend=2026-11-30T11:00:00Z\nneed=1\n',
+            "event[0]: end: must be after start",
+        ),
         ("serve = 3\n", "serve: input should be a dictionary or an instance of serve, is 3"),
         ("[serve\n", "is not TOML"),
     ],
@@ -75,3 +83,13 @@ def test_a_missing_file_and_a_wrong_variable_are_named(tmp_path: Path) -> None:
         read_settings(tmp_path / "absent.toml", {})
     with pytest.raises(InputError, match="PREWARM_SERV__LISTEN: no such table"):
         read_settings(None, {"PREWARM_SERV__LISTEN": "x"})
+
+
+def test_an_event_covers_the_time_from_its_start_to_its_end(tmp_path: Path) -> None:
+    """Any overlap counts, touching does not."""
+    times = "start=2026-11-30T10:00:00Z\nend=2026-11-30T11:00:00+00:00\n"
+    event = settings(tmp_path, f'[[event]]\nname="sale"\nfunction="shop/*"\nneed=72\n{times}').event[0]
+    ten = 1796032800.0
+    assert event.covers(ten - 60, ten + 1)
+    assert not event.covers(ten - 60, ten)
+    assert not event.covers(ten + 3600, ten + 3660)
