@@ -12,20 +12,22 @@ from enum import StrEnum
 from pathlib import Path
 
 from prewarm.domain import InputError
-from prewarm.traces.azure2019 import read_azure2019
-from prewarm.traces.azure2019_files import companions, file_kind
-from prewarm.traces.azure2021 import COLUMNS as AZURE2021_COLUMNS
-from prewarm.traces.azure2021 import read_azure2021
-from prewarm.traces.concurrency import ID_COLUMN as APP_COLUMN
-from prewarm.traces.concurrency import read_concurrency
-from prewarm.traces.exemplars import ID_COLUMN as SERIES_COLUMN
-from prewarm.traces.exemplars import read_exemplars
+from prewarm.traces.calendar_entries import CALENDAR_FILE
+from prewarm.traces.call_graph import GRAPH_FILE
+from prewarm.traces.formats.azure2019 import read_azure2019
+from prewarm.traces.formats.azure2019_files import SHAPES_FILE, companions, file_kind
+from prewarm.traces.formats.azure2021 import COLUMNS as AZURE2021_COLUMNS
+from prewarm.traces.formats.azure2021 import read_azure2021
+from prewarm.traces.formats.concurrency import ID_COLUMN as APP_COLUMN
+from prewarm.traces.formats.concurrency import read_concurrency
+from prewarm.traces.formats.exemplars import ID_COLUMN as SERIES_COLUMN
+from prewarm.traces.formats.exemplars import read_exemplars
+from prewarm.traces.formats.matrix import minute_columns
+from prewarm.traces.formats.regions import is_region_table, read_regions
+from prewarm.traces.formats.requestlog import is_request_log, read_request_log
 from prewarm.traces.lines import Progress, first_header
-from prewarm.traces.matrix import minute_columns
 from prewarm.traces.model import Trace
-from prewarm.traces.regions import is_region_table, read_regions
 from prewarm.traces.report import LoadReport
-from prewarm.traces.requestlog import is_request_log, read_request_log
 
 
 class _Format(StrEnum):
@@ -95,7 +97,7 @@ def _files(path: Path | str | Sequence[Path | str]) -> list[Path]:
     files = []
     for one in given:
         if one.is_dir():
-            files += sorted(file for file in one.iterdir() if file.name.endswith((".csv", ".csv.gz")))
+            files += sorted(file for file in one.iterdir() if _may_be_trace(file.name))
         elif one.exists():
             files.append(one)
         else:
@@ -103,6 +105,11 @@ def _files(path: Path | str | Sequence[Path | str]) -> list[Path]:
     if not files:
         raise InputError(f"{', '.join(map(str, given)) or 'trace'}: holds no CSV file")
     return files
+
+
+def _may_be_trace(name: str) -> bool:
+    """A CSV file other than those that stand beside a synthetic trace."""
+    return name.endswith((".csv", ".csv.gz")) and name not in {GRAPH_FILE, CALENDAR_FILE, SHAPES_FILE}
 
 
 def _read_single(

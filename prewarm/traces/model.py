@@ -180,6 +180,12 @@ class Trace:
         return block
 
 
+def derive_concurrency(count: Float32Array, indptr: IntArray, duration_ms: FloatArray) -> Float32Array:
+    """Mean concurrency at each sparse entry from its count and the function's mean duration (nnz,)."""
+    owner = np.repeat(np.arange(len(duration_ms)), np.diff(indptr))
+    return (count * (duration_ms[owner] / 60_000)).astype(np.float32)
+
+
 def _select_requests(requests: Requests | None, index: IntArray, functions: int) -> Requests | None:
     if requests is None:
         return None

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
-from prewarm.traces.azure2019 import read_azure2019
 from prewarm.traces.detect import read_trace
+from prewarm.traces.formats.azure2019 import read_azure2019
 from prewarm.traces.model import DEFAULT_DURATION_MS, DEFAULT_MEMORY_MB
 from tests.traces.files import (
     DURATION_COLUMNS,

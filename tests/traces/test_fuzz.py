@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prewarm.domain import InputError
-from prewarm.traces.concurrency import read_concurrency
 from prewarm.traces.detect import read_trace
+from prewarm.traces.formats.concurrency import read_concurrency
 from prewarm.traces.model import Trace
 
 HEADERS = {

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError, Int32Array
-from prewarm.traces.concurrency import read_concurrency
 from prewarm.traces.detect import read_trace
-from prewarm.traces.exemplars import read_exemplars
+from prewarm.traces.formats.concurrency import read_concurrency
+from prewarm.traces.formats.exemplars import read_exemplars
 from prewarm.traces.model import DEFAULT_MEMORY_MB
 from tests.traces.files import matrix_line, write_lines, write_table
 

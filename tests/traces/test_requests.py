@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
-from prewarm.traces.azure2021 import COLUMNS
 from prewarm.traces.detect import read_trace
+from prewarm.traces.formats.azure2021 import COLUMNS
+from prewarm.traces.formats.requestlog import epoch_seconds
 from prewarm.traces.model import DEFAULT_DURATION_MS
-from prewarm.traces.requestlog import epoch_seconds
 from tests.traces.files import write_lines, write_table
 
 MIDNIGHT = 1_772_323_200  # 2026-03-01T00:00:00Z

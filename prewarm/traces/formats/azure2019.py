@@ -19,12 +19,12 @@ from typing import Literal
 import numpy as np
 
 from prewarm.domain import BoolArray, InputError
-from prewarm.traces.azure2019_files import Kind, SchemaFile, origin_minute, schema_files
-from prewarm.traces.azure2019_stats import WeightedMeans
+from prewarm.traces.formats.azure2019_files import Kind, SchemaFile, origin_minute, schema_files
+from prewarm.traces.formats.azure2019_stats import WeightedMeans
+from prewarm.traces.formats.matrix import MatrixFile, MatrixRow
 from prewarm.traces.keys import unique_keys
 from prewarm.traces.lines import LineFile, Progress, SourceFile, combined_digest
-from prewarm.traces.matrix import MatrixFile, MatrixRow
-from prewarm.traces.model import Trace
+from prewarm.traces.model import Trace, derive_concurrency
 from prewarm.traces.report import LoadLog
 from prewarm.traces.sparse import SparseGrower
 
@@ -144,7 +144,6 @@ def _finish(
     counts = rows.counts.finish(functions, start)
     identities = list(rows.index)
     parts = [(owner, app, name) if name else ("", owner, app) for owner, app, name in identities]
-    owner_of = np.repeat(np.arange(functions), np.diff(counts.indptr))
     return Trace(
         format="azure2019" if rows.level == "function" else "azure2019-app",
         keys=unique_keys(parts),
@@ -155,7 +154,7 @@ def _finish(
         indptr=counts.indptr,
         minute=counts.minute,
         count=counts.value,
-        concurrency=(counts.value * (duration_ms[owner_of] / 60_000)).astype(np.float32),
+        concurrency=derive_concurrency(counts.value, counts.indptr, duration_ms),
         concurrency_given=False,
         memory_mb=memory_mb,
         duration_ms=duration_ms,

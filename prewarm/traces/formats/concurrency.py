@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from prewarm.domain import InputError
+from prewarm.traces.formats.matrix import MatrixFile
+from prewarm.traces.formats.series import Series, trace_of_series
 from prewarm.traces.lines import LineFile, Progress, SourceFile, first_header, named_rows
-from prewarm.traces.matrix import MatrixFile
 from prewarm.traces.model import DEFAULT_MEMORY_MB, Trace
 from prewarm.traces.report import LoadLog
-from prewarm.traces.series import Series, trace_of_series
 from prewarm.traces.sparse import SparseGrower
 
 ID_COLUMN = "app_id"

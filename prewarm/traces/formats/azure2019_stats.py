@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prewarm.domain import BoolArray, FloatArray
-from prewarm.traces.azure2019_files import Kind, SchemaFile
+from prewarm.traces.formats.azure2019_files import Kind, SchemaFile
 from prewarm.traces.lines import LineFile, Progress, SourceFile, named_rows
 from prewarm.traces.model import DEFAULT_DURATION_MS, DEFAULT_MEMORY_MB, SUB_MILLISECOND_MS
 from prewarm.traces.report import LoadLog

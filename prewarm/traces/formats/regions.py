@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from prewarm.domain import FloatArray, InputError
+from prewarm.traces.formats.series import Series, trace_of_series
 from prewarm.traces.lines import LineFile, Progress, first_header, named_rows
 from prewarm.traces.model import Trace
 from prewarm.traces.report import LoadLog
-from prewarm.traces.series import Series, trace_of_series
 from prewarm.traces.sparse import SparseRows
 
 _REGION = re.compile(r"R\d{1,3}")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from prewarm.traces.formats.requests import LONGEST_REQUEST_S, RequestColumns, trace_from_requests
 from prewarm.traces.lines import LineFile, Progress, named_rows
 from prewarm.traces.model import Trace
 from prewarm.traces.report import LoadLog
-from prewarm.traces.requests import LONGEST_REQUEST_S, RequestColumns, trace_from_requests
 
 COLUMNS = ("app", "func", "end_timestamp", "duration")
 LATEST_S = 1e11

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prewarm.domain import InputError, parse_time
+from prewarm.traces.formats.requests import LONGEST_REQUEST_S, RequestColumns, trace_from_requests
 from prewarm.traces.lines import LineFile, Progress, first_header, named_rows
 from prewarm.traces.model import Trace
 from prewarm.traces.report import LoadLog
-from prewarm.traces.requests import LONGEST_REQUEST_S, RequestColumns, trace_from_requests
 
 TIME_NAMES = ("timestamp", "time", "ts")
 FUNCTION_NAMES = ("function", "function_name", "func", "service")

@@ -17,10 +17,11 @@ from pathlib import Path
 import orjson
 
 from prewarm.domain import InputError
+from prewarm.traces.formats.matrix import minute_columns
 from prewarm.traces.lines import first_header
-from prewarm.traces.matrix import minute_columns
 
 ORIGIN_FILE = "trace.json"  # written beside synthetic traces: when the trace begins
+SHAPES_FILE = "shapes.csv"  # written beside synthetic traces: the shape of each function
 LAST_DAY = 366
 
 _DAY = re.compile(r"(?:^|[._-])d0*(\d{1,3})(?=[._-])")
