@@ -58,8 +58,8 @@ def population(seed: int, functions: int = 200) -> Population:
     return Population(
         keys=keys,
         kinds=kinds,
-        size=np.clip(rng.lognormal(3.6, 1.2, n), 1.0, 1_500.0),
-        duration_s=np.clip(rng.lognormal(-1.0, 0.9, n), 0.02, 20.0),
+        size=np.clip(rng.lognormal(4.2, 1.1, n), 1.0, 2_000.0),
+        duration_s=np.clip(rng.lognormal(-0.7, 0.8, n), 0.02, 20.0),
         memory_mib=rng.choice([128.0, 256.0, 256.0, 512.0, 1024.0], n),
         start_s=np.clip(rng.lognormal(0.8, 0.6, n), 0.3, 30.0),
         period_min=period,

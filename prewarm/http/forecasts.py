@@ -1,0 +1,163 @@
+"""Forecasts: of a known function from its own history, and of any series that is sent along.
+
+The next minute is what the last tick decided on; the minutes after it come from the model that a backtest chose for
+the function, computed in a worker process and kept as bytes until the next tick. Where the worker is late or gone, the
+tick's own chances stand for all steps, and the reason says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import orjson
+
+from prewarm.control import DATA_STATES
+from prewarm.domain import DataState, Forecast, FunctionKey
+from prewarm.forecast import stateless
+from prewarm.forecast.batch import COUNTS
+from prewarm.forecast.pool import Outcome, forecast_in_worker
+from prewarm.forecast.series import Series
+from prewarm.http.desk import Desk
+from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastQuery, ForecastRequest
+from prewarm.http.parameters import KEY_PARAMETER
+from prewarm.http.problem import ProblemError
+from prewarm.http.routes import Call, Route, json_response
+from prewarm.http.shapes import forecast_json
+
+LEVELS = (0.1, 0.5, 0.9, 0.99)
+HISTORY_MIN = 1_440
+RECHOOSE_MIN = 120
+BUDGET_S = 8.0
+
+
+def ready(desk: Desk, raw_path: str) -> bytes | None:
+    """The bytes of an answer that was already given since the last tick."""
+    view = desk.fleet.view
+    return None if view is None else view.bodies.get(raw_path)
+
+
+async def forecast_function(call: Call[Desk]) -> object:
+    """What is expected of one function."""
+    query: ForecastQuery = call.query
+    desk, key = call.service, call.path("key")
+    row = desk.row(key)
+    view = desk.fleet.view
+    forecast = await _forecast(desk, row, FunctionKey(key), query.steps)
+    body = orjson.dumps(forecast_json(forecast))
+    if view is not None and view is desk.fleet.view:
+        view.bodies[call.request.raw_path] = body
+    return json_response(body)
+
+
+async def forecast_series(call: Call[Desk]) -> object:
+    """Quantiles for the series in the body; nothing is kept."""
+    wanted: ForecastRequest = call.body
+    request = stateless.parse_request(wanted.model_dump(exclude_unset=True))
+    outcome = await call.service.fits.run(forecast_in_worker, request, budget_s=BUDGET_S)
+    if outcome.status == "failed":
+        raise ProblemError(400, outcome.reason)
+    if outcome.status == "over budget":
+        raise ProblemError(422, f"{outcome.reason}: send fewer series or values, or name a cheaper model")
+    if outcome.status != "done":
+        raise ProblemError(503, f"the forecaster is not there: {outcome.reason}", headers={"Retry-After": "2"})
+    found = [forecast_json(one) for one in outcome.value]
+    # One series gets its forecast at the top, in the shape of a function's; several only in the list.
+    return {**(found[0] if len(found) == 1 else {}), "forecasts": found}
+
+
+async def _forecast(desk: Desk, row: int, key: FunctionKey, steps: int) -> Forecast:
+    now_minute = int((desk.fleet.view.now if desk.fleet.view else desk.fleet.clock.now()) // 60)
+    need = desk.fleet.need_of(row, now_minute, HISTORY_MIN)
+    name, why, since = desk.chosen.get(row, ("auto", "", now_minute))
+    if now_minute - since >= RECHOOSE_MIN:
+        name = "auto"
+    series = Series(need, 60, (now_minute - len(need)) * 60.0, key)
+    request = stateless.Request((series,), name, steps, LEVELS)
+    outcome = await desk.fits.run(forecast_in_worker, request, budget_s=BUDGET_S)
+    if outcome.status != "done":
+        return _plain(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
+    forecast: Forecast = outcome.value[0]
+    if name == "auto":
+        why = forecast.reason
+        desk.chosen[row] = (forecast.model, why, now_minute)
+    return _with_tick(desk, row, forecast, why)
+
+
+def _with_tick(desk: Desk, row: int, forecast: Forecast, why: str) -> Forecast:
+    """The next minute as the tick saw it, the rest as the chosen model does."""
+    from dataclasses import replace
+
+    said = _tick_chances(desk, row)
+    view, state = desk.fleet.view, _data(desk, row)
+    if said is None or view is None:
+        return replace(forecast, reason=why, data=state)
+    mean, quantiles, chances = forecast.mean.copy(), forecast.quantiles.copy(), forecast.p_at_least.copy()
+    mean[0], quantiles[0], chances[0] = said
+    reason = f"next minute by {view.model}, then {forecast.model}: {why}"
+    return replace(forecast, mean=mean, quantiles=quantiles, p_at_least=chances, reason=reason, data=state)
+
+
+def _plain(desk: Desk, row: int, key: FunctionKey, *, steps: int, now_minute: int, outcome: Outcome) -> Forecast:
+    """The tick's chances for every step."""
+    said = _tick_chances(desk, row) or (0.0, np.zeros(len(LEVELS)), np.zeros(COUNTS))
+    return Forecast(
+        function=key,
+        issued_at=now_minute * 60.0,
+        step_s=60,
+        model="rule",
+        reason=f"the plain rule stands in, the next minute repeated: {outcome.reason}",
+        data=_data(desk, row),
+        levels=LEVELS,
+        mean=np.full(steps, said[0]),
+        quantiles=np.tile(said[1], (steps, 1)),
+        p_at_least=np.tile(said[2], (steps, 1)),
+    )
+
+
+def _tick_chances(desk: Desk, row: int) -> tuple[float, Any, Any] | None:
+    """Mean, quantiles and P(N >= k) of the next minute from the last tick's levels."""
+    view = desk.fleet.view
+    if view is None or row >= len(view.keys):
+        return None
+    levels = view.decisions.levels
+    first, last = np.searchsorted(levels.row, [row, row + 1])
+    p = np.nan_to_num(np.clip(np.asarray(levels.p[first:last], dtype=np.float64), 0.0, 1.0))
+    p = np.minimum.accumulate(p) if len(p) else p
+    chances = np.zeros(COUNTS)
+    chances[: min(len(p), COUNTS)] = p[:COUNTS]
+    quantiles = np.array([float((p > 1 - level).sum()) for level in LEVELS])
+    mean = float(p.sum())
+    quantiles[-1], quantiles[0] = max(quantiles[-1], mean), min(quantiles[0], mean)
+    return mean, quantiles, chances
+
+
+def _data(desk: Desk, row: int) -> DataState:
+    state, _ = desk.fleet.history.data_state(desk.fleet.clock.now())
+    return DATA_STATES[int(state[row])]
+
+
+def forecast_routes() -> list[Route[Desk]]:
+    """The routes of this subject."""
+    return [
+        Route(
+            "GET",
+            "/v1/functions/{key}/forecast",
+            forecast_function,
+            "Instances needed in the next minutes, as distributions",
+            query=ForecastQuery,
+            answer=ForecastAnswer,
+            tag="forecasts",
+            ready=ready,
+            parameters=KEY_PARAMETER,
+        ),
+        Route(
+            "POST",
+            "/v1/forecasts",
+            forecast_series,
+            "Forecast the series in the body; nothing is kept",
+            body=ForecastRequest,
+            answer=ForecastAnswers,
+            tag="forecasts",
+        ),
+    ]

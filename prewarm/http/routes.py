@@ -1,0 +1,188 @@
+"""The route table: one entry says method, path, right, body, query and answer, and everything else follows from it.
+
+The same table makes the aiohttp router and the OpenAPI document, so they cannot disagree. There is no middleware: what
+every request needs (rights, strict JSON, errors as problems, latency) is in one closure per route, because a read must
+cost little more than a bare aiohttp handler.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import orjson
+from aiohttp import web
+from pydantic import BaseModel, ValidationError
+
+from prewarm.domain import InputError
+from prewarm.http.auth import Right, check_request
+from prewarm.http.problem import ProblemError, problem_of, problem_response
+from prewarm.settings import Auth
+from prewarm.store import StoreBusyError, StoreDownError
+
+log = logging.getLogger("prewarm.http")
+
+Context = TypeVar("Context")
+Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+JSON_HEADERS = {"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class Watch(Protocol):
+    """Is told of every answer: route, status, seconds."""
+
+    def __call__(self, route: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        ...
+
+
+@dataclass(slots=True)
+class Call(Generic[Context]):
+    """One request as a handler sees it: the service, the parsed body and query (None where the route has none)."""
+
+    service: Context
+    request: web.Request
+    body: Any = None
+    query: Any = None
+
+    def path(self, name: str) -> str:
+        """A decoded part of the path."""
+        return self.request.match_info[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[Context]):
+    """One operation. `handler` returns what orjson can write, or a finished response."""
+
+    method: str
+    path: str
+    handler: Callable[[Call[Context]], Awaitable[object]]
+    summary: str
+    right: Right = Right.READ
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    answer: type[BaseModel] | str = "application/json"
+    """The model of the answer, or its media type where it is no JSON."""
+    status: int = 200
+    tag: str = "functions"
+    ready: Callable[[Context, str], bytes | None] | None = None
+    """Finished bytes for a raw path, where an earlier request already made them."""
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """JSON schema of each part of the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """What lies between the network and the handlers: rights (read at each request, so a reload holds), and a watch."""
+
+    auth: Callable[[], Auth]
+    watch: Watch
+
+
+def install(app: web.Application, routes: Iterable[Route[Context]], service: Context, border: Border) -> None:
+    """Put the routes into the router, with 405 for other methods on their paths and 404 elsewhere, as problems."""
+    by_path: dict[str, list[Route[Context]]] = defaultdict(list)
+    for route in routes:
+        by_path[route.path].append(route)
+    for path, listed in by_path.items():
+        resource = app.router.add_resource(path)
+        methods = {route.method for route in listed}
+        for route in listed:
+            handle = _endpoint(route, service, border)
+            resource.add_route(route.method, handle)
+            if route.method == "GET":
+                resource.add_route("HEAD", handle)
+                methods.add("HEAD")
+        resource.add_route("*", _refuse_method(", ".join(sorted(methods))))
+    app.router.add_route("*", "/{anything:.*}", _not_found)
+
+
+def json_response(body: bytes, status: int = 200) -> web.Response:
+    """Finished JSON bytes as a response."""
+    return web.Response(body=body, status=status, headers=JSON_HEADERS)
+
+
+def _endpoint(route: Route[Context], service: Context, border: Border) -> Handle:
+    name, ready, right = f"{route.method} {route.path}", route.ready, route.right
+    auth, watch, clock = border.auth, border.watch, time.perf_counter
+
+    async def endpoint(request: web.Request) -> web.StreamResponse:
+        started = clock()
+        response: web.StreamResponse
+        try:
+            check_request(request, right, auth())
+            body = ready(service, request.raw_path) if ready is not None else None
+            response = json_response(body) if body is not None else await _answer(route, service, request)
+        except ProblemError as problem:
+            response = problem_response(problem, request.path)
+        except web.HTTPRequestEntityTooLarge as error:
+            response = problem_response(ProblemError(413, f"body: {error.text}"), request.path)
+        except (StoreBusyError, StoreDownError) as error:
+            response = problem_response(ProblemError(503, str(error), headers={"Retry-After": "2"}), request.path)
+        except InputError as error:
+            response = problem_response(ProblemError(400, str(error)), request.path)
+        except Exception:  # the outermost loop of a request: logged, counted, told without details
+            log.exception("request failed", extra={"route": name})
+            response = problem_response(
+                ProblemError(500, "the service failed at this request; see its log"), request.path
+            )
+        watch(name, response.status, clock() - started)
+        return response
+
+    return endpoint
+
+
+async def _answer(route: Route[Context], service: Context, request: web.Request) -> web.StreamResponse:
+    call = Call(service, request)
+    if route.query is not None:
+        call.query = parse_query(route.query, request)
+    elif request.query_string:
+        raise ProblemError(400, f"{next(iter(request.query), request.query_string)}: unknown field in the query")
+    if route.body is not None:
+        call.body = await parse_body(route.body, request)
+    answer = await route.handler(call)
+    if isinstance(answer, web.StreamResponse):
+        return answer
+    if isinstance(answer, bytes):
+        return json_response(answer, route.status)
+    return json_response(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY), route.status)
+
+
+def parse_query(model: type[BaseModel], request: web.Request) -> BaseModel:
+    """The query as a `model`; Problem where a name is unknown, given twice, or its value breaks a rule."""
+    given: dict[str, str] = {}
+    for name, value in request.query.items():
+        if name in given:
+            raise ProblemError(400, f"{name}: is given twice")
+        given[name] = value
+    try:
+        return model.model_validate_strings(given)
+    except ValidationError as error:
+        raise problem_of(error) from None
+
+
+async def parse_body(model: type[BaseModel], request: web.Request) -> BaseModel:
+    """The JSON body as a `model`: 415 unless it is said to be JSON, NaN and unknown fields are faults."""
+    if request.content_type != "application/json":
+        raise ProblemError(415, f"the body must be application/json, is {request.content_type[:60]}")
+    try:
+        return model.model_validate_json(await request.read())
+    except ValidationError as error:
+        raise problem_of(error) from None
+
+
+def _refuse_method(allow: str) -> Handle:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        problem = ProblemError(405, f"{request.method} is not possible here, only {allow}", headers={"Allow": allow})
+        return problem_response(problem, request.path)
+
+    return refuse
+
+
+async def _not_found(request: web.Request) -> web.StreamResponse:
+    detail = "there is nothing at this path; a function's key is percent-encoded in it: shop%2Fcheckout"
+    return problem_response(ProblemError(404, detail), request.path)
