@@ -1,0 +1,88 @@
+"""Decisions on disk: columns for what is searched, JSON for what explains; pages by id, which sorts by time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from prewarm.domain import Decision, FunctionKey, Mode, PolicyTag, Reason
+from prewarm.store.schema import DECISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPage:
+    """Decisions, newest first; `next` is the cursor of the following page, None at the end."""
+
+    decisions: tuple[Decision, ...]
+    next: str | None
+
+
+def add_decisions(connection: Connection, decisions: Sequence[Decision]) -> None:
+    """Write decisions; an id that is there already stays as it is."""
+    if not decisions:
+        return
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(dialect.insert(DECISIONS).on_conflict_do_nothing(), [_to_row(one) for one in decisions])
+
+
+def mark_applied(connection: Connection, ids: Sequence[str]) -> None:
+    """Note that these decisions were carried out."""
+    if ids:
+        statement = update(DECISIONS).where(DECISIONS.c.id == bindparam("one")).values(applied=True)
+        connection.execute(statement, [{"one": one} for one in ids])
+
+
+def page_decisions(
+    connection: Connection, *, limit: int, cursor: str | None = None, function: str | None = None
+) -> DecisionPage:
+    """At most `limit` decisions older than `cursor` (an id), of one function if named."""
+    query = select(DECISIONS).order_by(DECISIONS.c.id.desc()).limit(limit + 1)
+    if cursor is not None:
+        query = query.where(DECISIONS.c.id < cursor)
+    if function is not None:
+        query = query.where(DECISIONS.c.function == function)
+    rows = connection.execute(query).all()
+    found = tuple(_from_row(row) for row in rows[:limit])
+    return DecisionPage(found, found[-1].id if len(rows) > limit else None)
+
+
+def find_decision(connection: Connection, decision_id: str) -> Decision | None:
+    """One decision with its explanation; None if there is none of this id."""
+    row = connection.execute(select(DECISIONS).where(DECISIONS.c.id == decision_id)).one_or_none()
+    return None if row is None else _from_row(row)
+
+
+def drop_decisions(connection: Connection, before: float) -> int:
+    """Forget decisions older than `before` (s); returns how many."""
+    return int(connection.execute(delete(DECISIONS).where(DECISIONS.c.at < before)).rowcount)
+
+
+_COLUMNS = ("id", "at", "kind", "function", "cluster", "from_count", "to_count", "applied", "held")
+
+
+def _to_row(decision: Decision) -> dict[str, Any]:
+    body = {
+        "policy": asdict(decision.policy),
+        "inputs": decision.inputs,
+        "reasons": [asdict(reason) for reason in decision.reasons],
+    }
+    columns = {name: getattr(decision, name) for name in _COLUMNS}
+    return {**columns, "mode": decision.mode.value, "body": orjson.dumps(body).decode()}
+
+
+def _from_row(row: Row[Any]) -> Decision:
+    body = orjson.loads(row.body)
+    columns = {name: getattr(row, name) for name in _COLUMNS}
+    columns["function"] = FunctionKey(row.function)
+    return Decision(
+        **columns,
+        mode=Mode(row.mode),
+        policy=PolicyTag(**body["policy"]),
+        inputs=body["inputs"],
+        reasons=tuple(Reason(**reason) for reason in body["reasons"]),
+    )
