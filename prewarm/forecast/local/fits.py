@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -137,14 +138,15 @@ def _first_autocorrelation(values: FloatArray) -> float:
 def fourier_terms(first: int, count: int, periods: tuple[int, ...], harmonics: int = HARMONICS) -> FloatArray:
     """Constant, sines and cosines (count, C) at steps first..first+count-1 for each period; no frequency twice."""
     t = np.arange(first, first + count, dtype=np.float64)
-    columns, taken = [np.ones(count)], set[float]()
+    columns, taken = [np.ones(count)], set[Fraction]()
     for period in periods:
         for k in range(1, min(harmonics, (period - 1) // 2) + 1):
-            frequency = round(k / period, 9)
+            frequency = Fraction(k, period)
             if frequency in taken:
                 continue
             taken.add(frequency)
-            columns += [np.sin(2 * np.pi * frequency * t), np.cos(2 * np.pi * frequency * t)]
+            turns = 2 * np.pi * float(frequency) * t
+            columns += [np.sin(turns), np.cos(turns)]
     return np.stack(columns, axis=1)
 
 

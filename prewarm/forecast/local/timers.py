@@ -1,10 +1,10 @@
 """Functions that a timer calls: period, phase and jitter, found for all functions at once.
 
 For each period that people give to timers (minutes to a week) the calls are folded onto the phase. A timer is believed
-when nearly every cycle has a call at the same phase, that phase stands out against chance, three cycles or more were
-seen and the newest were not missed. Of several the one that explains most calls wins, so "every ten minutes" is not
-taken for six hourly timers. Phases are those of UTC: cron on servers mostly is, and a daily timer in local time moves
-by an hour twice a year only.
+when nearly every cycle has a call at the same phase, chance would hardly have put them there (Chernoff's bound on the
+binomial tail, times the phases and periods tried), three cycles or more were seen and the newest were not missed. Of
+several the one that explains most calls wins, so "every ten minutes" is not taken for six hourly timers. Phases are
+those of UTC: cron on servers mostly is, and a daily timer in local time moves by an hour twice a year only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ PERIODS_S: tuple[int, ...] = tuple(
 )
 FEWEST_CYCLES = 3
 RECALL = 0.75  # cycles that must have had a call
-LIFT = 2.0  # times more calls at the phase than chance would put there
+EXPLAINED = 0.25  # share of a function's calls that its timer must account for
+FALSE_ALARMS = 0.05  # of a function without a timer, over all periods and phases that are tried
 STOPPED_AFTER = 2.5  # cycles without a call at the phase
 CELLS = 40_000_000  # bound on the folded table (functions x phases), in cells
 
@@ -99,15 +100,26 @@ class _Fold:
     width: int
 
     def accepted(self, base: FloatArray, total: IntArray, length: int) -> BoolArray:
-        chance = 1.0 - (1.0 - np.minimum(base, 1.0)) ** self.width
+        chance = np.clip(1.0 - (1.0 - np.minimum(base, 1.0)) ** self.width, 1e-9, 1.0)
+        tries = self.period * len(PERIODS_S) / FALSE_ALARMS
+        surprise = np.floor(self.cycles) * _divergence(np.maximum(self.recall, chance), chance)
         enough = (self.cycles >= FEWEST_CYCLES) & (total >= FEWEST_CYCLES) & (length >= self.period * FEWEST_CYCLES)
-        stands_out = self.recall >= np.minimum(LIFT * chance, 0.98)
-        believed: BoolArray = enough & (self.recall >= RECALL) & stands_out & (self.missed <= STOPPED_AFTER)
+        regular = (self.recall >= RECALL) & (self.inside >= EXPLAINED * total) & (self.missed <= STOPPED_AFTER)
+        believed: BoolArray = enough & regular & (surprise >= np.log(tries))
         return believed
 
     def score(self, total: IntArray) -> FloatArray:
         explained: FloatArray = self.recall * np.minimum(self.inside / np.maximum(total, 1), 1.0)
         return explained
+
+
+def _divergence(seen: FloatArray, chance: FloatArray) -> FloatArray:
+    """Kullback-Leibler divergence of two coins, in nats."""
+    other = 1.0 - seen
+    heads = seen * np.log(seen / chance)
+    tails = np.where(other > 0, other * np.log(np.maximum(other, 1e-12) / np.maximum(1.0 - chance, 1e-12)), 0.0)
+    both: FloatArray = heads + tails
+    return both
 
 
 def _folded(calls: tuple[IntArray, ...], shape: tuple[int, int], period: int, first_step: int) -> _Fold:

@@ -1,0 +1,154 @@
+"""Worker processes: warm, bounded, replaced when they die, and never in the way of who waits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from prewarm.domain import InputError
+from prewarm.forecast.pool import FitPool, Outcome, Refits, aged
+from prewarm.forecast.stateless import MOST_VALUES, Request, answer, parse_request
+from tests.forecast.made import MONDAY
+
+LIGHT = ("prewarm.forecast.stateless",)
+PID = "__import__('os').getpid()"
+LOADED = "'prewarm.forecast.models' in __import__('sys').modules"
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[FitPool]:
+    async with FitPool(1, preload=LIGHT) as running:
+        yield running
+
+
+async def test_work_is_done_elsewhere_by_a_worker_that_stays_warm(pool: FitPool) -> None:
+    first = await pool.run(eval, PID, budget_s=20)
+    second = await pool.run(eval, PID, budget_s=20)
+    assert first.status == "done"
+    assert first.value == second.value != os.getpid()
+    assert (await pool.run(abs, -21, budget_s=20)).value == 21
+    assert (await pool.run(eval, LOADED, budget_s=20)).value is True
+    assert pool.replaced == 0
+
+
+async def test_a_refusal_comes_back_as_an_outcome(pool: FitPool) -> None:
+    outcome = await pool.run(parse_request, [], budget_s=20)
+    assert outcome == Outcome("failed", None, "body: must be an object, is a list of 0")
+    assert pool.replaced == 0
+
+
+@pytest.mark.parametrize("work", ["__import__('os')._exit(3)", "1 / 0"], ids=["exit", "exception"])
+async def test_a_dead_worker_is_replaced(pool: FitPool, work: str) -> None:
+    outcome = await pool.run(eval, work, budget_s=20)
+    assert outcome == Outcome("died", None, "the worker process died")
+    assert (await pool.run(abs, -1, budget_s=20)).value == 1
+    assert pool.replaced == 1
+
+
+async def test_over_its_budget_a_fit_is_ended_and_the_next_one_served(pool: FitPool) -> None:
+    await pool.run(abs, -1, budget_s=20)
+    began = time.monotonic()
+    outcome = await pool.run(time.sleep, 60, budget_s=0.2)
+    assert time.monotonic() - began < 5
+    assert (outcome.status, outcome.reason) == ("over budget", "over its budget of 0.2 s")
+    assert (await pool.run(abs, -1, budget_s=20)).value == 1
+
+
+async def test_a_cancelled_fit_frees_its_place(pool: FitPool) -> None:
+    await pool.run(abs, -1, budget_s=20)
+    task = asyncio.create_task(pool.run(time.sleep, 60, budget_s=60))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await pool.run(abs, -3, budget_s=20)).value == 3
+
+
+async def test_the_loop_runs_on_while_a_worker_works(pool: FitPool) -> None:
+    await pool.run(abs, -1, budget_s=20)
+    task = asyncio.create_task(pool.run(time.sleep, 0.5, budget_s=20))
+    ticks = 0
+    while not task.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
+    assert ticks > 15
+
+
+async def test_more_than_can_wait_are_turned_away() -> None:
+    async with FitPool(1, preload=LIGHT, waiting_most=1) as pool:
+        tasks = [asyncio.create_task(pool.run(time.sleep, 0.2, budget_s=20)) for _ in range(3)]
+        statuses = sorted([(await task).status for task in tasks])
+    assert statuses == ["busy", "done", "done"]
+
+
+def test_a_pool_without_workers_is_refused() -> None:
+    with pytest.raises(InputError, match="1 worker or more"):
+        FitPool(0)
+
+
+def request(length: int = 40, *, model: str = "arima") -> Request:
+    values = (10 + np.random.default_rng(1).normal(0, 1, length)).tolist()
+    return parse_request(
+        {
+            "series": [{"id": "shop/cart", "step_s": 60, "start": "2026-01-05T00:00:00Z", "values": values}],
+            "model": model,
+            "steps": 30,
+        }
+    )
+
+
+async def test_the_last_good_forecast_serves_while_a_fit_takes_too_long() -> None:
+    async with FitPool(1) as pool:
+        refits = Refits(pool, budget_s=30)
+        fresh, outcome = await refits.refit(request())
+        assert outcome.status == "done"
+        assert fresh is not None
+        assert fresh.model == "arima"
+        refits.budget_s = 0.0
+        served, outcome = await refits.refit(request(length=45))
+    assert outcome.status == "over budget"
+    assert served is not None
+    assert served.reason == "arima of 300 s ago still serves: over its budget of 0 s"
+    np.testing.assert_array_equal(served.mean[:25], fresh.mean[5:])
+
+
+async def test_without_a_good_one_there_is_none_and_too_much_is_refused(pool: FitPool) -> None:
+    refits = Refits(pool, budget_s=0.0)
+    assert (await refits.refit(request()))[0] is None
+    long = replace(request().series[0], values=np.zeros(MOST_VALUES + 1))
+    with pytest.raises(InputError, match="refit: takes one series of at most"):
+        await refits.refit(replace(request(), series=(long,)))
+
+
+async def test_only_so_many_functions_are_remembered(pool: FitPool) -> None:
+    refits = Refits(pool, budget_s=20, most=1)
+    for name in ("a/a", "b/b"):
+        await refits.refit(replace(request(model="tsb"), series=(replace(request().series[0], name=name),)))
+    refits.budget_s = 0.0
+    first = replace(request(), series=(replace(request().series[0], name="a/a"),))
+    assert (await refits.refit(first))[0] is None
+
+
+@pytest.mark.parametrize(("passed_s", "first"), [(0, 0), (59, 0), (60, 1), (29 * 60, 29)])
+def test_an_aged_forecast_drops_the_steps_that_are_past(passed_s: int, first: int) -> None:
+    (forecast,) = answer(request(model="smoothing"))
+    rising = replace(forecast, mean=np.arange(30.0))
+    found = aged(rising, forecast.issued_at + passed_s, "why not")
+    assert found is not None
+    assert found.mean[0] == first
+    assert found.mean[-1] == 29
+    assert len(found.mean) == 30
+    assert found.issued_at == forecast.issued_at + 60 * first
+    assert forecast.issued_at == MONDAY + 40 * 60
+
+
+def test_a_forecast_that_is_all_past_or_yet_to_come_serves_no_more() -> None:
+    (forecast,) = answer(request(model="smoothing"))
+    assert aged(forecast, forecast.issued_at + 30 * 60, "") is None
+    assert aged(forecast, forecast.issued_at - 60, "") is None
