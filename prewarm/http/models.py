@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from prewarm.domain import Action, Mode
 
 KEY_PATTERN = r"^[^\s/%\x00-\x1f\x7f]{1,253}/[^\s/%\x00-\x1f\x7f]{1,253}$"
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number; 3.0 is one, as in JSON schema."""
+
 MAX_EVENTS = 10_000
 MAX_SERIES = 100
 MAX_VALUES = 100_000
@@ -28,7 +37,7 @@ Time = Annotated[
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Finite = Annotated[float, Field(ge=0, le=1e12)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
-CountIn = Annotated[int, Field(ge=0, le=100_000)]
+CountIn = Annotated[Whole, Field(ge=0, le=100_000)]
 SecondsIn = Annotated[float, Field(ge=0, le=86_400)]
 Zone = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=40)]
@@ -52,8 +61,8 @@ class Event(Strict):
 
     function: Key
     at: Time
-    window_s: Annotated[int, Field(ge=1, le=3600)] = 60
-    count: Annotated[int, Field(ge=0, le=1_000_000_000)] | None
+    window_s: Annotated[Whole, Field(ge=1, le=3600)] = 60
+    count: Annotated[Whole, Field(ge=0, le=1_000_000_000)] | None
     concurrency_mean: Annotated[float, Field(ge=0, le=1e6)] | None = None
     duration_ms_mean: Finite | None = None
 
@@ -62,7 +71,7 @@ class InvocationBatch(Strict):
     """A batch of a source; the pair (source, sequence) counts once. A null count says that it is not known."""
 
     source: Label
-    sequence: Annotated[int, Field(ge=0, le=2**53)]
+    sequence: Annotated[Whole, Field(ge=0, le=2**53)]
     events: Annotated[list[Event], Field(max_length=MAX_EVENTS)]
 
 
@@ -84,7 +93,7 @@ class SeriesIn(Strict):
     """Counts of one function, one every `step_s` seconds from `start` on; null is not known."""
 
     id: Label
-    step_s: Annotated[int, Field(ge=1, le=86_400)] = 60
+    step_s: Annotated[Whole, Field(ge=1, le=86_400)] = 60
     start: Time | None = None
     values: Annotated[list[Finite | None], Field(max_length=MAX_VALUES)]
 
@@ -93,12 +102,12 @@ class ForecastRequest(Strict):
     """Series in, quantiles out; nothing is kept."""
 
     series: Annotated[list[SeriesIn], Field(min_length=1, max_length=MAX_SERIES)]
-    steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = 15
+    steps: Annotated[Whole, Field(ge=1, le=MAX_STEPS)] = 15
     quantiles: Annotated[
         list[Probability], Field(min_length=1, max_length=20, json_schema_extra={"uniqueItems": True})
     ] = [0.5, 0.9, 0.99]
     model: ModelName = "auto"
-    season_steps: Annotated[int, Field(ge=2, le=100_000)] | None = None
+    season_steps: Annotated[Whole, Field(ge=2, le=100_000)] | None = None
     trend: Literal["add", "mul"] = "add"
     seasonal: Literal["add", "mul"] = "add"
     zone: Zone = "UTC"
@@ -179,7 +188,7 @@ class OverrideIn(Strict):
     """A person's word on one function. `expires_at` is required; null means until it is ended."""
 
     action: Action = Field(strict=False)
-    value: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    value: Annotated[Whole, Field(ge=0, le=100_000)] | None = None
     owner: Label
     reason: Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
     expires_at: Time | None
@@ -255,14 +264,14 @@ class Graph(Strict):
 class Cursor(Strict):
     """Paging of a list."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIST)] = 100
     cursor: Annotated[str, StringConstraints(max_length=600)] | None = None
 
 
 class AuditQuery(Strict):
     """Paging of the audit, whose cursors are numbers."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIST)] = 100
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
 
 
@@ -281,21 +290,21 @@ class DecisionQuery(Cursor):
 class ForecastQuery(Strict):
     """How far ahead."""
 
-    steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = 15
+    steps: Annotated[Whole, Field(ge=1, le=MAX_STEPS)] = 15
 
 
 class HistoryQuery(Strict):
     """How far back."""
 
-    minutes: Annotated[int, Field(ge=1, le=1_440)] = 120
+    minutes: Annotated[Whole, Field(ge=1, le=1_440)] = 120
 
 
 class WindowIn(Strict):
     """Bounds on some days between two local times."""
 
-    days: Annotated[list[Annotated[int, Field(ge=0, le=6)]], Field(max_length=7)] = [0, 1, 2, 3, 4, 5, 6]
-    start_minute: Annotated[int, Field(ge=0, le=1440)] = 0
-    end_minute: Annotated[int, Field(ge=0, le=1440)] = 1440
+    days: Annotated[list[Annotated[Whole, Field(ge=0, le=6)]], Field(max_length=7)] = [0, 1, 2, 3, 4, 5, 6]
+    start_minute: Annotated[Whole, Field(ge=0, le=1440)] = 0
+    end_minute: Annotated[Whole, Field(ge=0, le=1440)] = 1440
     zone: Zone = "UTC"
     min: CountIn | None = None
     max: CountIn | None = None
@@ -311,7 +320,7 @@ class PolicyIn(Strict):
     min: CountIn = 0
     max: CountIn | None = None
     windows: Annotated[list[WindowIn], Field(max_length=100)] = []
-    concurrency: Annotated[int, Field(ge=1, le=10_000)] = 1
+    concurrency: Annotated[Whole, Field(ge=1, le=10_000)] = 1
     utilisation: Annotated[float, Field(gt=0, le=1)] = 1.0
     memory_mib: Annotated[float, Field(gt=0, le=1e9)] | None = None
     start_s: SecondsIn | None = None

@@ -136,9 +136,10 @@ class Fleet:
 
     def need_of(self, row: int, now_minute: int, minutes: int) -> FloatArray:
         """Instances needed by one function in each of the last `minutes`, NaN where unknown; from its first on."""
-        need = np.ceil(self._used(np.array([row], dtype=np.int32), now_minute, minutes)[0])
+        need: FloatArray = np.ceil(self._used(np.array([row], dtype=np.int32), now_minute, minutes)[0])
         known = np.flatnonzero(np.isfinite(need))
-        return need[known[0] :] if len(known) else need[:0]
+        since: FloatArray = need[known[0] :] if len(known) else need[:0]
+        return since
 
     def _used(self, rows: Int32Array, now_minute: int, minutes: int) -> FloatArray:
         counts = self.history.dense(rows, now_minute, minutes=minutes)

@@ -1,0 +1,69 @@
+"""The whole API under schemathesis: no 5xx, and every answer as its document promises."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from aiohttp import web
+from hypothesis import HealthCheck, Phase, settings
+from openapi_spec_validator import validate
+from schemathesis.checks import CHECKS
+
+from prewarm.api import all_routes, build_app, describe
+from tests.service import running_desk
+
+DOCUMENT = describe(all_routes())
+# A schema cannot say that an expiry lies in the future, that a zone exists or that max is at least min.
+CHECKERS: list[Any] = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with one function and a tick behind it, in a thread of its own."""
+    folder: Path = tmp_path_factory.mktemp("schema")
+    ready, stop, found = threading.Event(), asyncio.Event(), list[str]()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
+        async with running_desk(folder) as (desk, clock):
+            desk.fleet.history.index("shop/checkout")
+            await desk.ticks.tick(clock.now())
+            runner = web.AppRunner(build_app(desk), access_log=None)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            found.append(f"http://127.0.0.1:{runner.addresses[0][1]}")
+            ready.set()
+            await stop.wait()
+            await runner.cleanup()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert ready.wait(20)
+    yield found[0]
+    loops[0].call_soon_threadsafe(stop.set)
+    thread.join(20)
+
+
+def test_the_document_is_valid_openapi() -> None:
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"] == "3.1.0"
+
+
+@SCHEMA.parametrize()
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_as_documented(case: schemathesis.Case[Any], address: str) -> None:
+    case.call_and_validate(base_url=address, checks=CHECKERS)
