@@ -12,7 +12,8 @@ import asyncio
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -25,6 +26,7 @@ from prewarm.domain import Forecast, InputError, PrewarmError
 from prewarm.forecast.stateless import MOST_VALUES, Request, answer
 
 PRELOAD = ("statsmodels.tsa.api", "prewarm.forecast.stateless")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 START_S = 60.0  # a worker that is not ready by then is given up
 Status = Literal["done", "failed", "over budget", "died", "busy"]
 
@@ -59,6 +61,25 @@ def _serve(connection: Connection, preload: Sequence[str]) -> None:
             connection.send((False, str(error)))
 
 
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started within inherit single-threaded linear algebra.
+
+    On busy cores threads that wait for each other made a fit ten times slower; the libraries read these variables
+    when they are loaded, which in a spawned process is before any of our lines run.
+    """
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 class _Worker:
     """One process and the pipe to it; every method blocks, so the pool calls them from threads."""
 
@@ -66,7 +87,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, tuple(preload)), daemon=True, name="prewarm-fit")
-        self._process.start()
+        with _one_thread_each():
+            self._process.start()
         other.close()
         self._ready = False
 

@@ -37,6 +37,13 @@ async def test_work_is_done_elsewhere_by_a_worker_that_stays_warm(pool: FitPool)
     assert pool.replaced == 0
 
 
+async def test_a_worker_calculates_in_one_thread_and_the_service_keeps_its_own_setting(pool: FitPool) -> None:
+    before = os.environ.get("OMP_NUM_THREADS")
+    outcome = await pool.run(os.getenv, "OMP_NUM_THREADS", budget_s=20)
+    assert outcome.value == "1"
+    assert os.environ.get("OMP_NUM_THREADS") == before
+
+
 async def test_a_refusal_comes_back_as_an_outcome(pool: FitPool) -> None:
     outcome = await pool.run(parse_request, [], budget_s=20)
     assert outcome == Outcome("failed", None, "body: must be an object, is a list of 0")
