@@ -75,7 +75,6 @@ class _Cluster:
             pool.remove(pool.held - wanted, now_s)
         elif wanted > pool.held:
             self._start(pool, wanted - pool.held, now_s)
-        pool.advance(now_s)
 
     def next_call_s(self, who: int, scaler: Scaler, now_s: float) -> float:
         """When the function's scaler is asked next: on the grid, or at the very call that finds no instance."""

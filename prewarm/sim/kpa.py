@@ -15,7 +15,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from prewarm.sim.scalers import Observation
+
+_RECENT_S = 2.0  # load of the last tick starts the measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,10 @@ class KpaSettings:
 
 @dataclass(frozen=True, slots=True)
 class KpaState:
-    """What the rule remembers: since when it measures, its last panic with the peak wanted in it, and since when 0."""
+    """What the rule remembers: since when it measures and last saw load, its last panic with the peak, since when 0."""
 
     measuring_since_s: float | None = None
+    loaded_at_s: float = 0.0
     panic_at_s: float | None = None
     panic_peak: int = 0
     zero_since_s: float | None = None
@@ -95,23 +100,41 @@ class KpaScaler:
 
     settings: KpaSettings
     state: KpaState = KpaState()
+    _wanted: int = 0
 
     def desired(self, now_s: float, observation: Observation) -> int:
         """What the rule wants now."""
         decision, self.state = decide(self.settings, self.state, observation, now_s)
+        self._wanted = decision.desired
         return decision.desired
 
     def wake_s(self, now_s: float) -> float:
-        """The next tick while instances or load are remembered; at rest only a call wakes it."""
-        at_rest = self.state.measuring_since_s is None
-        return math.inf if at_rest else now_s + self.settings.tick_s
+        """At rest only a call wakes it; with one instance left, the end of its windows; with more, the next tick."""
+        state, settings = self.state, self.settings
+        if state.measuring_since_s is None:
+            return math.inf
+        if self._wanted > 1:
+            return now_s + settings.tick_s
+        if state.zero_since_s is not None:
+            return state.zero_since_s + settings.grace_s
+        panicked_s = state.panic_at_s if state.panic_at_s is not None else 0.0
+        return max(state.loaded_at_s, panicked_s) + settings.stable_window_s
 
 
 def _measuring(state: KpaState, observation: Observation, now_s: float) -> KpaState:
     """Measurement starts with the first call after rest."""
-    if state.measuring_since_s is None and (observation.in_system > 0 or observation.calls[-2:].any()):
-        return replace(state, measuring_since_s=now_s if observation.poked else now_s - 2.0)
-    return state
+    if observation.in_system > 0:
+        loaded_at_s = now_s
+    else:
+        seconds = np.flatnonzero(observation.concurrency)
+        if not seconds.size:
+            return state
+        loaded_at_s = float(math.floor(now_s) - observation.concurrency.size + int(seconds[-1]) + 1)
+    if state.measuring_since_s is None:
+        if loaded_at_s < now_s - _RECENT_S:
+            return state
+        state = replace(state, measuring_since_s=now_s if observation.poked else now_s - _RECENT_S)
+    return replace(state, loaded_at_s=loaded_at_s)
 
 
 def _load(window_s: int, state: KpaState, observation: Observation, now_s: float) -> float:

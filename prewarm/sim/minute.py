@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, FloatArray, InputError, Int32Array
+from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, BoolArray, FloatArray, InputError, Int32Array
 
 NEED_FLOOR = 1.6e-5  # mean concurrency below this counts as no call (benchmarks A3.1)
 BLOCK_CELLS = 4_000_000
@@ -39,6 +40,7 @@ class MinuteWorkload:
 
     concurrency: (n, T) mean instances busy; need: (n, T) instances that had to exist; memory_gb: (n,) GB of 1,000 MB,
     NaN where unknown. `binary` marks a set whose need is only "called or not", its waste counted in function-minutes.
+    unknown: (n, T) minutes of which nothing is known (need 0 there), None where all are known; they are not scored.
     """
 
     keys: tuple[str, ...]
@@ -47,6 +49,7 @@ class MinuteWorkload:
     memory_gb: FloatArray
     start_minute: int = 0
     binary: bool = False
+    unknown: BoolArray | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.keys), self.need.shape[1] if self.need.ndim == 2 else -1)
@@ -60,24 +63,30 @@ class MinuteWorkload:
 
     def first(self, minutes: int) -> MinuteWorkload:
         """The same workload cut off after its first `minutes`."""
-        cut = slice(0, minutes)
-        return self._with(self.keys, self.concurrency[:, cut], self.need[:, cut], self.memory_gb)
+        return self._taking(self.keys, self.memory_gb, lambda cells: cells[:, :minutes])
 
     def select(self, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> MinuteWorkload:
         """The functions in `rows`, in that order."""
         keys = tuple(self.keys[row] for row in rows)
-        return self._with(keys, self.concurrency[rows], self.need[rows], self.memory_gb[rows])
+        return self._taking(keys, self.memory_gb[rows], lambda cells: cells[rows])
 
     def turned(self, offsets: np.ndarray[tuple[int], np.dtype[np.intp]]) -> MinuteWorkload:
         """Each function's day turned (circularly) forward by its offset in minutes; offsets: (n,)."""
         source = (np.arange(self.minutes)[None, :] - offsets[:, None]) % self.minutes
-        concurrency = np.take_along_axis(self.concurrency, source, axis=1)
-        return self._with(self.keys, concurrency, np.take_along_axis(self.need, source, axis=1), self.memory_gb)
+        return self._taking(self.keys, self.memory_gb, lambda cells: np.take_along_axis(cells, source, axis=1))
 
-    def _with(
-        self, keys: tuple[str, ...], concurrency: FloatArray, need: Int32Array, memory_gb: FloatArray
+    def _taking(
+        self, keys: tuple[str, ...], memory_gb: FloatArray, take: Callable[[NDArray[Any]], NDArray[Any]]
     ) -> MinuteWorkload:
-        return MinuteWorkload(keys, concurrency, need, memory_gb, self.start_minute, self.binary)
+        return MinuteWorkload(
+            keys,
+            take(self.concurrency),
+            take(self.need),
+            memory_gb,
+            self.start_minute,
+            self.binary,
+            None if self.unknown is None else take(self.unknown),
+        )
 
 
 class MinutePolicy(Protocol):
@@ -158,8 +167,10 @@ def _block(workload: MinuteWorkload, allocations: Int32Array, block: slice) -> _
     need, warm = workload.need[block], allocations[block]
     memory = workload.memory_gb[block]
     used = workload.concurrency[block]
-    cold = cold_starts(need, warm)
     reference = keep_alive(need, 10)
+    if workload.unknown is not None:
+        warm, reference = (np.where(workload.unknown[block], 0, held) for held in (warm, reference))
+    cold = cold_starts(need, warm)
     idle = _idle(used, warm + cold)
     idle_reference = _idle(used, np.maximum(reference, need))
     return _Sums(

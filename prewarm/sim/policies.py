@@ -6,7 +6,7 @@ Policies that load models are imported only when they are asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from prewarm.domain import InputError
 from prewarm.sim.baselines import Clairvoyant, KeepAlive, NeverUnload
@@ -28,6 +28,18 @@ def policy(name: str, *, cold_weight: float = 1.0) -> MinutePolicy:
         if found:
             return build(name, found.group(1))
     raise InputError(f"policy {name!r}: unknown; known are {NAMES}")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """InputError unless every name is known and stands once; nothing is loaded."""
+    if not names:
+        raise InputError(f"policy: none given; known are {NAMES}")
+    for name in names:
+        known = name in _FIXED or name == "prewarm" or any(pattern.fullmatch(name) for pattern, _ in _PATTERNS)
+        if not known:
+            raise InputError(f"policy {name!r}: unknown; known are {NAMES}")
+        if names.count(name) > 1:
+            raise InputError(f"policy {name!r}: stands there twice")
 
 
 def _ours(cold_weight: float) -> MinutePolicy:

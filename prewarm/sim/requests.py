@@ -12,6 +12,8 @@ import numpy as np
 from prewarm.domain import FloatArray, InputError
 from prewarm.sim.startup import StartLaw
 
+TIMEOUT_S = 30.0  # a request that waited longer has failed (benchmarks B1.1)
+
 
 @dataclass(frozen=True, slots=True)
 class RequestFunction:
@@ -44,7 +46,7 @@ class ClusterSettings:
     tick_s: float = 2.0
     starts_per_s: float | None = None
     memory_gb: float | None = None
-    timeout_s: float = 30.0
+    timeout_s: float = TIMEOUT_S
     start_failure_share: float = 0.0
 
 

@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from prewarm.domain import FloatArray, Int32Array
+from prewarm.domain import FloatArray, Int32Array, IntArray
+from prewarm.sim.minute import keep_alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,39 +83,49 @@ class KeepAliveScaler:
 
 @dataclass(frozen=True, slots=True)
 class ClairvoyantScaler:
-    """Holds, at every moment, what the coming `lead_s` seconds will need: arrivals and service times are known to it.
+    """Holds, at every moment, what the coming seconds will need: arrivals and service times are known to it.
 
-    needed: (seconds,) instances that the requests running within each second occupy.
+    coming: (seconds,) instances to hold in each second; changes: the seconds in which that number is another one.
     """
 
-    needed: Int32Array
-    lead_s: float
+    coming: Int32Array
+    changes: IntArray
+
+    @classmethod
+    def of(cls, needed: Int32Array, lead_s: int) -> ClairvoyantScaler:
+        """From the instances that requests occupy in each second (seconds,), ordered `lead_s` before the need."""
+        ahead = keep_alive(needed[None, ::-1], lead_s)[0, ::-1]
+        coming = np.maximum(needed, ahead).astype(np.int32)
+        return cls(coming, np.flatnonzero(np.diff(coming)) + 1)
 
     def desired(self, now_s: float, observation: Observation) -> int:  # noqa: ARG002 - it need not look
-        """The largest need from now until `lead_s` later."""
-        first = math.floor(now_s)
-        coming = self.needed[first : math.ceil(now_s + self.lead_s) + 1]
-        return int(coming.max()) if coming.size else 0
+        """The largest need from now until the lead time later."""
+        second = math.floor(now_s)
+        return int(self.coming[second]) if second < len(self.coming) else 0
 
     def wake_s(self, now_s: float) -> float:
-        """The next second in which its answer may change."""
-        first = math.floor(now_s) + 1
-        changes = np.flatnonzero(np.diff(self.needed[first + math.ceil(self.lead_s) - 1 :]))
-        ends = np.flatnonzero(np.diff(self.needed[first - 1 :]))
-        candidates = [float(first + int(found[0])) for found in (changes, ends) if found.size]
-        return min(candidates, default=math.inf)
+        """The next second in which its answer changes."""
+        return _next(self.changes, now_s)
 
 
 @dataclass(frozen=True, slots=True)
 class FloorScaler:
     """A scaler beneath a floor that changes on a fixed grid: minute decisions of any policy laid under a reactive rule.
 
-    floor: (steps,) instances wanted at least during step s, from s x step_s on; the way min-scale works on Knative.
+    floor: (steps,) instances wanted at least during step s, from s x step_s on, the way min-scale works on Knative;
+    changes_s: the moments at which it is another number.
     """
 
     inner: Scaler
     floor: Int32Array
+    changes_s: FloatArray
     step_s: float = 60.0
+
+    @classmethod
+    def of(cls, inner: Scaler, floor: Int32Array, step_s: float = 60.0) -> FloorScaler:
+        """`floor` laid under `inner`."""
+        changes_s: FloatArray = (np.flatnonzero(np.diff(floor)) + 1) * np.float64(step_s)
+        return cls(inner, floor, changes_s, step_s)
 
     def desired(self, now_s: float, observation: Observation) -> int:
         """The higher of the floor and what the reactive rule wants."""
@@ -124,10 +135,13 @@ class FloorScaler:
 
     def wake_s(self, now_s: float) -> float:
         """The next step with another floor, or earlier if the reactive rule wants it."""
-        step = int(now_s // self.step_s)
-        changes = np.flatnonzero(np.diff(self.floor[step:]))
-        change = (step + 1 + int(changes[0])) * self.step_s if changes.size else math.inf
-        return min(change, self.inner.wake_s(now_s))
+        return min(_next(self.changes_s, now_s), self.inner.wake_s(now_s))
+
+
+def _next(moments: FloatArray | IntArray, now_s: float) -> float:
+    """The first of the sorted moments after `now_s`; infinity where none is left."""
+    at = int(np.searchsorted(moments, now_s, side="right"))
+    return float(moments[at]) if at < len(moments) else math.inf
 
 
 def needed_per_second(arrival: FloatArray, service: FloatArray, concurrency_limit: int, seconds: int) -> Int32Array:
