@@ -264,14 +264,14 @@ class Graph(Strict):
 class Cursor(Strict):
     """Paging of a list."""
 
-    limit: Annotated[Whole, Field(ge=1, le=MAX_LIST)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
     cursor: Annotated[str, StringConstraints(max_length=600)] | None = None
 
 
 class AuditQuery(Strict):
     """Paging of the audit, whose cursors are numbers."""
 
-    limit: Annotated[Whole, Field(ge=1, le=MAX_LIST)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
     cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
 
 
@@ -290,13 +290,13 @@ class DecisionQuery(Cursor):
 class ForecastQuery(Strict):
     """How far ahead."""
 
-    steps: Annotated[Whole, Field(ge=1, le=MAX_STEPS)] = 15
+    steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = 15
 
 
 class HistoryQuery(Strict):
     """How far back."""
 
-    minutes: Annotated[Whole, Field(ge=1, le=1_440)] = 120
+    minutes: Annotated[int, Field(ge=1, le=1_440)] = 120
 
 
 class WindowIn(Strict):

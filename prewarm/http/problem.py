@@ -83,4 +83,4 @@ def _rule(kind: str, fault: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(fault["ctx"]["error"])
     known = _RULES.get(kind)
-    return known.format(**fault["ctx"]) if known else str(fault["msg"]).lower().replace("input should", "must")
+    return known.format(**fault.get("ctx", {})) if known else str(fault["msg"]).lower().replace("input should", "must")

@@ -19,8 +19,10 @@ from prewarm.api import all_routes, build_app, describe
 from tests.service import running_desk
 
 DOCUMENT = describe(all_routes())
+CHECKERS: list[Any] = list(CHECKS.get_all())
 # A schema cannot say that an expiry lies in the future, that a zone exists or that max is at least min.
-CHECKERS: list[Any] = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
+UNSAID = {"/v1/invocations", "/v1/forecasts", "/v1/overrides/{target}", "/v1/functions/{key}/policy"}
+PLAIN: list[Any] = [check for check in CHECKERS if check.__name__ != "positive_data_acceptance"]
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
 
@@ -59,11 +61,12 @@ def test_the_document_is_valid_openapi() -> None:
 
 @SCHEMA.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=7,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
 def test_every_answer_is_as_documented(case: schemathesis.Case[Any], address: str) -> None:
-    case.call_and_validate(base_url=address, checks=CHECKERS)
+    checks = PLAIN if case.path in UNSAID and case.body else CHECKERS
+    case.call_and_validate(base_url=address, checks=checks)
