@@ -32,11 +32,19 @@ _MEMORY_COLUMNS = ["HashOwner", "HashApp", "SampleCount", "AverageAllocatedMb", 
 Told = Callable[[int, int], None]  # days written, days in all
 
 
-def write_synthetic(folder: Path, synthetic: SyntheticTrace, told: Told | None = None) -> None:
-    """The folder, made if absent; InputError where it holds other files, so that nothing is overwritten."""
-    folder.mkdir(parents=True, exist_ok=True)
+def claim_folder(folder: Path) -> None:
+    """Make the folder; InputError where it cannot be made or holds anything, so that nothing is overwritten."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from error
     if any(folder.iterdir()):
         raise InputError(f"{folder}: must be empty or absent")
+
+
+def write_synthetic(folder: Path, synthetic: SyntheticTrace, told: Told | None = None) -> None:
+    """The files of the trace in an empty or absent folder (see `claim_folder`)."""
+    claim_folder(folder)
     trace = synthetic.trace
     days = trace.minutes // DAY
     for day in range(days):

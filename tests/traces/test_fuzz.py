@@ -140,7 +140,7 @@ def test_odd_multiplicities_are_read_or_refused(exemplars: bytes, multiplicity: 
         assert bool((trace.multiplicity >= 0).all())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(content=st.binary(max_size=200), cut=st.integers(0, 60))
 def test_any_bytes_are_refused_in_one_line(content: bytes, cut: int) -> None:
     for data in (content, gzip.compress(content)[:-cut], b"\xef\xbb\xbf" + content, b"\xff\xfe" + content):

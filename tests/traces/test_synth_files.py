@@ -79,6 +79,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be made"):
+        write_synthetic(tmp_path / "file" / "set", synthesize(1, 2, days=1))
+
+
 @pytest.mark.parametrize("note", [None, "{", "[]", '{"timezone": "UTC", "seed": "x", "start_minute": 0}'])
 def test_a_folder_without_its_note_is_no_synthetic_set(tmp_path: Path, note: str | None) -> None:
     write_synthetic(tmp_path / "set", synthesize(1, 2, days=1))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from prewarm.domain import FloatArray, IntArray
 from prewarm.traces.generate.clock import DAY
@@ -50,8 +50,8 @@ def draw_population(rng: Generator, functions: int) -> Population:
     rho = 2 * np.sin(np.pi / 6 * tables.popularity_duration_spearman)  # Spearman to Pearson, for a normal pair
     first, second = rng.standard_normal((2, functions))
     second = rho * first + np.sqrt(1 - rho**2) * second
-    total = np.round(quantile_values(tables.levels, tables.daily_total, ndtr(first)))
-    duration = quantile_values(tables.levels, tables.duration_ms, ndtr(second))
+    total = np.round(quantile_values(tables.levels, tables.daily_total, _probability(first)))
+    duration = quantile_values(tables.levels, tables.duration_ms, _probability(second))
     pairs = _assign(rng, total, _pair_counts(functions, tables.trigger_shares))
     for at, (shape, _) in enumerate(pairs):
         if shape == "timer":
@@ -69,6 +69,12 @@ def draw_population(rng: Generator, functions: int) -> Population:
         shape=tuple(shape for shape, _ in pairs),
         trigger=tuple(trigger for _, trigger in pairs),
     )
+
+
+def _probability(normal: FloatArray) -> FloatArray:
+    """The standard normal's distribution function; the standard library's spares the service an import of scipy."""
+    cdf = NormalDist().cdf
+    return np.array([cdf(value) for value in normal.tolist()])
 
 
 def _pair_counts(functions: int, shares: Mapping[str, float]) -> dict[tuple[str, str], int]:
