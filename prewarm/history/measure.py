@@ -20,8 +20,12 @@ from prewarm.domain import Float32Array, InputError, Int32Array, IntArray
 from prewarm.history.batch import MinuteBatch
 from prewarm.history.counts import History
 from prewarm.history.retention import DAY_MINUTES, Retention
+from prewarm.history.segment import hour_segment
 
 _GIB = 1 << 30
+_OBSERVED_HOURS = 3
+_Minutes = list[tuple[Int32Array, Float32Array]]
+"""For each minute of the day the functions that are hit, and their counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,16 @@ class FunctionDays:
 
 @dataclass(frozen=True, slots=True)
 class HistorySize:
-    """What `measure_gib` found; `hits_a_day` is the mean over functions, `sparse_s` the time of a one-day view."""
+    """What `measure_gib` found.
+
+    `gib` is the growth of resident memory, `array_gib` the part that the hits' arrays hold (exactly linear in the
+    functions); `hits_a_day` is the mean over functions, `sparse_s` the time of a one-day view, `observe_s` of a minute.
+    """
 
     functions: int
     days: int
     gib: float
+    array_gib: float
     hits_a_day: float
     sparse_s: float
     observe_s: float
@@ -60,25 +69,43 @@ def read_function_days(series: Path, multiplicity: Path) -> FunctionDays:
 
 
 def measure_gib(functions: int, days: int, seed: int, function_days: FunctionDays) -> HistorySize:
-    """Fill a history minute by minute and return the growth of the process's resident memory."""
-    rng = np.random.default_rng(seed)
-    share = function_days.multiplicity / function_days.multiplicity.sum()
-    series = rng.choice(share.size, functions, p=share)
-    shift = rng.integers(0, DAY_MINUTES, functions).astype(np.int32)
-    by_minute = _by_minute(function_days.count, series, shift)
+    """Fill a history with `days` days and return the growth of the process's resident memory.
+
+    Older hours are loaded at the grain of their age, as after a restart; the last ones are observed minute by minute.
+    """
+    by_minute = _draw(functions, seed, function_days)
     before = resident_bytes()
-    started = time.perf_counter()
     history = History(Retention(), 0)
     for row in range(functions):
         history.index(f"fleet/f{row}")
     last = days * DAY_MINUTES
-    for minute in range(last):
-        rows, count = by_minute[minute % DAY_MINUTES]
-        history.observe(MinuteBatch(minute, rows, count, count * np.float32(0.01)), now_minute=minute)
-    observe_s = (time.perf_counter() - started) / last
+    _load_hours(history, by_minute, last - 60 * _OBSERVED_HOURS)
+    started = time.perf_counter()
+    for minute in range(last - 60 * _OBSERVED_HOURS, last):
+        history.observe(_batch(by_minute, minute), now_minute=minute)
+    observe_s = (time.perf_counter() - started) / (60 * _OBSERVED_HOURS)
     sparse_s, hits = _time_view(history, last)
     gib = (resident_bytes() - before) / _GIB
-    return HistorySize(functions, days, gib, hits / functions, sparse_s, observe_s)
+    arrays = sum(tier.nbytes for block in history.blocks for tier in block.tiers) / _GIB
+    return HistorySize(functions, days, gib, arrays, hits / functions, sparse_s, observe_s)
+
+
+def _batch(by_minute: _Minutes, minute: int) -> MinuteBatch:
+    rows, count = by_minute[minute % DAY_MINUTES]
+    return MinuteBatch(minute, rows, count, count * np.float32(0.01))
+
+
+def _load_hours(history: History, by_minute: _Minutes, until: int) -> None:
+    """Load all hours before `until`, six at a time, each at the grain that its age has at `until`."""
+    borders = history.retention.first_minutes(until)
+    for first in range(0, until, 6 * 60):
+        step = 60 if first < borders[1] else 5 if first < borders[0] else 1
+        segments = []
+        for start in range(first, min(first + 6 * 60, until), 60):
+            batches = (_batch(by_minute, minute) for minute in range(start, start + 60))
+            segment = hour_segment(start, len(history), batches)
+            segments.append(segment if step == 1 else segment.coarsened(step))
+        history.load(segments)
 
 
 def _time_view(history: History, now_minute: int) -> tuple[float, int]:
@@ -91,11 +118,14 @@ def _time_view(history: History, now_minute: int) -> tuple[float, int]:
     return sorted(times)[1], hits
 
 
-def _by_minute(days: Float32Array, series: IntArray, shift: Int32Array) -> list[tuple[Int32Array, Float32Array]]:
-    """For each minute of the day the functions that are hit and their counts."""
+def _draw(functions: int, seed: int, function_days: FunctionDays) -> _Minutes:
+    rng = np.random.default_rng(seed)
+    share = function_days.multiplicity / function_days.multiplicity.sum()
+    series = rng.choice(share.size, functions, p=share)
+    shift = rng.integers(0, DAY_MINUTES, functions)
     minutes = []
     for minute in range(DAY_MINUTES):
-        count = days[series, (minute + shift) % DAY_MINUTES]
+        count = function_days.count[series, (minute + shift) % DAY_MINUTES]
         rows = np.flatnonzero(count > 0)
         minutes.append((rows.astype(np.int32), count[rows]))
     return minutes
