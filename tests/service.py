@@ -87,6 +87,12 @@ class Service:
             self.clock.time += 60
             await self.desk.ticks.tick(self.clock.time)
 
+    async def minute(self, counts: dict[str, int], sequence: int) -> None:
+        """Let a minute pass, push what was called in it, and decide."""
+        self.clock.time += 60
+        await self.push(counts, sequence)
+        await self.desk.ticks.tick(self.clock.time)
+
     async def push(self, counts: dict[str, int], sequence: int, *, source: str = "gateway-a") -> dict[str, Any]:
         """Push counts of the minute that just ended; the parsed answer."""
         at = rfc3339(self.clock.time - 60)

@@ -109,7 +109,7 @@ async def overview(call: Call[Desk]) -> object:
         "totals": {
             "functions": len(view.keys),
             "warm": int(tick.to_count.sum()),
-            "needed": minutes[-1].need if minutes else None,
+            "needed": minutes[-1].need if minutes and minutes[-1].known else None,
             "held": int(tick.held.sum()),
             "data": view.data_counts(),
             "since": fleet.track.fleet[0].minute * 60 if fleet.track.fleet else view.now,

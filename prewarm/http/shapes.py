@@ -100,13 +100,14 @@ def function_json(fleet: Fleet, view: TickView, row: int) -> Json:
 def fleet_minutes_json(minutes: list[FleetMinute]) -> Json:
     """The fleet's minutes as columns; the band is the central 80 %, as wide as the last minutes' errors ask for."""
     mean = np.array([one.mean for one in minutes])
-    need = np.array([one.need for one in minutes], dtype=np.float64)
+    need = np.array([one.need if one.known else np.nan for one in minutes], dtype=np.float64)
     half = 1.2816 * np.array([one.sd for one in minutes])
-    if len(minutes) >= 30 and half.max() > 0:
-        half = half * max(0.5, float(np.quantile(np.abs(need - mean) / np.maximum(half, 1e-9), 0.8)))
+    if np.isfinite(need).sum() >= 30 and half.max() > 0:
+        missed = np.abs(need - mean) / np.maximum(half, 1e-9)
+        half = half * max(0.5, float(np.quantile(missed[np.isfinite(missed)], 0.8)))
     return {
         "at": [one.minute * 60 for one in minutes],
-        "need": need.tolist(),
+        "need": _numbers(need),
         "mean": np.round(mean, 3).tolist(),
         "low": np.round(np.maximum(mean - half, 0), 3).tolist(),
         "high": np.round(mean + half, 3).tolist(),

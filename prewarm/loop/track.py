@@ -59,6 +59,8 @@ class FleetMinute:
     cold_ka10: int
     waste_gb_s: float
     waste_ka10_gb_s: float
+    known: int
+    """Functions whose demand in this minute is known; `need` is the sum over these alone."""
     unknown: int
 
 
@@ -142,6 +144,7 @@ class Track:
             cold_ka10=row[1],
             waste_gb_s=row[2],
             waste_ka10_gb_s=row[3],
+            known=int(known.sum()),
             unknown=int((~known).sum()),
         )
         self.fleet.append(closed)
