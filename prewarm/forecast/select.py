@@ -71,11 +71,11 @@ def span_text(span_s: float) -> str:
     return f"{round(span_s)} seconds"
 
 
-def select(models: Sequence[str], costs: FloatArray, span_s: float) -> Selection:
-    """The first selection: the cheapest model of each, the earlier of equals, the first where none is scored."""
+def select(models: Sequence[str], costs: FloatArray, span_s: float, *, unscored: int = 0) -> Selection:
+    """The first selection: the cheapest model of each, the earlier of equals, `unscored` where no model has a score."""
     filled = np.where(np.isnan(costs), np.inf, costs)
     n = costs.shape[0]
-    chosen = np.argmin(filled, axis=1).astype(np.int64)
+    chosen = np.where(np.isfinite(filled).any(axis=1), np.argmin(filled, axis=1), unscored).astype(np.int64)
     return Selection(tuple(models), chosen, np.full(n, -1), np.zeros(n, dtype=np.int64), costs, span_s)
 
 
@@ -108,13 +108,14 @@ class Auto:
     models: tuple[Forecaster, ...]
     costs: Costs = field(default_factory=Costs)
     window: int | None = None
+    unscored: int = 0
     name: str = "auto"
 
     def predict(self, batch: SeriesBatch, steps: int, levels: Levels) -> ForecastBatch:
-        """Each function by its cheapest model, the first where the history is too short for a backtest."""
+        """Each function by its cheapest model, by number `unscored` where the history is too short for a backtest."""
         plan = Plan.suited(batch.values.shape[1], steps, self.window)
         tested = backtest(batch, self.models, plan, costs=self.costs)
-        selection = select([m.name for m in self.models], tested.costs(), tested.span_s)
+        selection = select([m.name for m in self.models], tested.costs(), tested.span_s, unscored=self.unscored)
         return chosen_forecasts(batch, self.models, selection, steps=steps, levels=levels)
 
 

@@ -33,6 +33,7 @@ def test_without_any_score_the_first_model_speaks() -> None:
     chosen = select(MODELS, costs([np.nan] * 3), 0.0)
     assert chosen.chosen.tolist() == [0]
     assert chosen.reasons() == ("too little history for a backtest",)
+    assert select(MODELS, costs([np.nan] * 3, [1.0, 2.0, 3.0]), 0.0, unscored=2).chosen.tolist() == [2, 0]
 
 
 def test_a_switch_needs_several_rounds_in_a_row() -> None:
