@@ -182,8 +182,15 @@ class Trace:
 
 def derive_concurrency(count: Float32Array, indptr: IntArray, duration_ms: FloatArray) -> Float32Array:
     """Mean concurrency at each sparse entry from its count and the function's mean duration (nnz,)."""
-    owner = np.repeat(np.arange(len(duration_ms)), np.diff(indptr))
-    return (count * (duration_ms[owner] / 60_000)).astype(np.float32)
+    busy = np.empty(len(count), dtype=np.float32)
+    rows_at_once = 1024
+    for first in range(0, len(duration_ms), rows_at_once):
+        edges = indptr[first : first + rows_at_once + 1]
+        entries = slice(edges[0], edges[-1])
+        spent_ms = np.repeat(duration_ms[first : first + rows_at_once], np.diff(edges))
+        # in double precision and multiplied first: 90 calls of 2,000 ms are 3, and not a little more
+        busy[entries] = count[entries] * spent_ms / 60_000
+    return busy
 
 
 def _select_requests(requests: Requests | None, index: IntArray, functions: int) -> Requests | None:

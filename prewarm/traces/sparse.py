@@ -1,6 +1,6 @@
 """Grows the sparse rows of a trace while a file streams by, one row of a matrix at a time.
 
-Values go into typed buffers that double, so a read of 20,000 x 1,440 costs what its non-zero cells cost. Rows may come
+Values go into typed buffers that grow with them, so a read costs what its non-zero cells do. Rows may come
 in any order, the same function may come again (another day, or a duplicate): `finish` puts functions and minutes in
 order and adds what falls on the same minute.
 """
@@ -17,7 +17,7 @@ from prewarm.domain import Float32Array, Int32Array, IntArray
 
 
 class _Buffer:
-    """A typed array that grows by doubling."""
+    """A typed array that grows by half of its size at a time."""
 
     def __init__(self, dtype: type[np.generic]) -> None:
         self._values = np.empty(1024, dtype)
@@ -26,7 +26,7 @@ class _Buffer:
     def extend(self, values: NDArray[np.generic]) -> None:
         end = self._used + len(values)
         if end > len(self._values):
-            grown = np.empty(max(end, 2 * len(self._values)), self._values.dtype)
+            grown = np.empty(max(end, len(self._values) * 3 // 2), self._values.dtype)
             grown[: self._used] = self._values[: self._used]
             self._values = grown
         self._values[self._used : end] = values
@@ -65,17 +65,23 @@ class SparseGrower:
         """Rows in order, minutes relative to `start`, equal minutes of a function added up."""
         owner = np.array(self._function, dtype=np.int64)
         length = np.array(self._length, dtype=np.int64)
-        minute = self._minute.taken()
-        value = self._value.taken().astype(np.float32, copy=False)
+        all_minutes, all_values = self._minute.taken(), self._value.taken()
         begin = np.cumsum(length) - length
-        first = np.where(length > 0, minute[np.minimum(begin, max(len(minute) - 1, 0))], 0) if len(minute) else begin
-        order = np.lexsort((first, owner))
-        target = np.cumsum(length[order]) - length[order]
-        taken = np.repeat(begin[order] - target, length[order]) + np.arange(len(minute))
-        columns = minute[taken].astype(np.int32) - np.int32(start)
-        per_function = np.bincount(owner, weights=length, minlength=functions).astype(np.int64)
+        first = np.zeros(len(length), dtype=np.int64)
+        first[length > 0] = all_minutes[begin[length > 0]]
+        minute = np.empty(len(all_minutes), dtype=np.int32)
+        value = np.empty(len(all_minutes), dtype=np.float32)
+        filled = 0
+        for row in np.lexsort((first, owner)):
+            source = slice(begin[row], begin[row] + length[row])
+            target = slice(filled, filled + length[row])
+            minute[target], value[target] = all_minutes[source], all_values[source]
+            filled += length[row]
+        minute -= np.int32(start)
+        per_function = np.zeros(functions, dtype=np.int64)
+        np.add.at(per_function, owner, length)
         indptr = np.concatenate(([0], np.cumsum(per_function)))
-        return sum_equal_minutes(SparseRows(indptr, columns, value[taken]))
+        return sum_equal_minutes(SparseRows(indptr, minute, value))
 
 
 def sum_equal_minutes(rows: SparseRows) -> SparseRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,15 @@ from prewarm.traces.generate.promotions import promoted
 from prewarm.traces.generate.shapes import bursts, growing, intermittent, once, seasonal, seasonal_rate, timer
 from prewarm.traces.generate.tables import fitted_tables, quantile_values
 from prewarm.traces.marginals import check_marginals, fitted_reference, ks_distance, read_reference, weighted_quantiles
-from prewarm.traces.synth import FIRST_MONDAY, MOST_INSTANCES, SyntheticTrace, synthesize
+from prewarm.traces.synth import (
+    FIRST_MONDAY,
+    FROZEN_DAYS,
+    FROZEN_FUNCTIONS,
+    FROZEN_SEED,
+    MOST_INSTANCES,
+    SyntheticTrace,
+    synthesize,
+)
 
 BERLIN = "Europe/Berlin"
 
@@ -49,6 +58,17 @@ def test_the_same_seed_gives_the_same_counts_to_the_bit() -> None:
     assert again.graph == made.graph
     assert again.calendar == made.calendar
     assert synthesize(8, 60, days=3).trace.sha256 != made.trace.sha256
+
+
+@pytest.mark.slow
+def test_the_frozen_set_of_the_benchmarks_is_what_it_was() -> None:
+    began = time.process_time()
+    made = synthesize(FROZEN_SEED, FROZEN_FUNCTIONS, days=FROZEN_DAYS)
+    assert time.process_time() - began < 60
+    assert made.trace.sha256 == "786d3358a2ebb695dfde5468f762c3f273c7c31b01ec44520b49936b6c6a766e"
+    assert (made.trace.functions, made.trace.minutes) == (2000, 14 * DAY)
+    assert (len(made.graph), len(made.calendar)) == (440, 531)
+    assert [check.name for check in check_marginals(made.trace, fitted_reference()) if not check.met] == []
 
 
 def test_triggers_and_shapes_have_their_shares(week: SyntheticTrace) -> None:
