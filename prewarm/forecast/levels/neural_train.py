@@ -1,0 +1,109 @@
+"""Training of the sequence model: fresh days every pass, a decaying step, averaged weights, a card of what it was fed.
+
+The loss is the log loss plus the cost of the decisions that the probabilities would lead to, so that most is learned
+near the thresholds. Runs on one core in minutes, is repeatable with its seed, and writes plain arrays (.npz) that
+`neural_numpy` runs without torch. Imports torch: never in the service.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from prewarm.domain import Float32Array
+from prewarm.forecast.levels.neural import LevelNet, log_loss, price_loss
+from prewarm.forecast.levels.neural_data import Batch, Exemplars, draw_days, draw_queries
+from prewarm.forecast.levels.neural_tokens import count_tokens, describe
+
+
+@dataclass(frozen=True, slots=True)
+class TrainPlan:
+    """How long and how fast: passes over fresh days, days a pass, share of minutes, queries a step, first step size."""
+
+    passes: int = 10
+    days: int = 800
+    minute_share: float = 0.25
+    batch: int = 512
+    step_size: float = 2e-3
+    price_weight: float = 5.0
+    average: float = 0.998
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """After a pass: its number (from 1), how many there are, mean log loss and mean price of the pass."""
+
+    done: int
+    passes: int
+    log_loss: float
+    price: float
+
+
+def read_queries(source: Batch, pick: slice) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Tokens, counts and scalars of some queries, as `LevelNet.forward` takes them."""
+    queries = source.queries[pick]
+    count = count_tokens(source.minute, source.size, source.indptr, queries)
+    tokens, scalars = describe(source.minute, source.size, source.indptr, source.since, queries, count)
+    return torch.from_numpy(tokens), torch.from_numpy(count), torch.from_numpy(scalars)
+
+
+def _average(into: dict[str, torch.Tensor], net: LevelNet, keep: float) -> None:
+    for name, value in net.state_dict().items():
+        into[name].mul_(keep).add_(value, alpha=1 - keep)
+
+
+def train(exemplars: Exemplars, plan: TrainPlan, progress: Callable[[Progress], None] | None = None) -> LevelNet:
+    """A network fitted to days drawn from the exemplars; the same exemplars and plan give the same weights."""
+    torch.manual_seed(plan.seed)
+    rng = np.random.default_rng(plan.seed)
+    net = LevelNet()
+    optimiser = torch.optim.AdamW(net.parameters(), lr=plan.step_size, weight_decay=1e-3)
+    average = {name: value.clone() for name, value in net.state_dict().items()}
+    step = 0
+    for done in range(plan.passes):
+        source = draw_queries(draw_days(exemplars, plan.days, rng), plan.minute_share, rng)
+        starts = range(0, len(source.queries), plan.batch)
+        losses = []
+        for start in starts:
+            part = (done + start / max(len(source.queries), 1)) / plan.passes
+            size = plan.step_size * min(1.0, (step + 1) / 100) * 0.5 * (1 + math.cos(math.pi * part)) + 1e-5
+            optimiser.param_groups[0]["lr"] = size
+            losses.append(_take_step(net, optimiser, source, slice(start, start + plan.batch), plan.price_weight))
+            step += 1
+            _average(average, net, min(plan.average, (1 + step) / (10 + step)))
+        if progress is not None:
+            mean = np.mean(losses, axis=0)
+            progress(Progress(done + 1, plan.passes, float(mean[0]), float(mean[1])))
+    net.load_state_dict(average)
+    return net
+
+
+def _take_step(
+    net: LevelNet, optimiser: torch.optim.Optimizer, source: Batch, pick: slice, price_weight: float
+) -> tuple[float, float]:
+    logit = net(*read_queries(source, pick))
+    hit, weight = torch.from_numpy(source.hit[pick]), torch.from_numpy(source.weight[pick])
+    loss, price = log_loss(logit, hit, weight), price_loss(logit, hit, weight)
+    optimiser.zero_grad()
+    (loss + price_weight * price).backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimiser.step()
+    return loss.item(), price.item()
+
+
+def weights(net: LevelNet) -> dict[str, Float32Array]:
+    """The network's arrays by name, as `neural_numpy.NeuralLevels` takes them."""
+    return {name: value.detach().numpy().astype(np.float32) for name, value in net.state_dict().items()}
+
+
+def write(net: LevelNet, plan: TrainPlan, path: Path, facts: dict[str, object]) -> None:
+    """The weights to `path` (.npz) and a card beside it (.json): the plan, the facts given, the size."""
+    arrays = weights(net)
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+    card = {"model": "LevelNet", "plan": asdict(plan), "parameters": int(sum(a.size for a in arrays.values())), **facts}
+    path.with_suffix(".json").write_text(json.dumps(card, indent=1, sort_keys=True) + "\n")
