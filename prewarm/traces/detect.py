@@ -108,8 +108,12 @@ def _files(path: Path | str | Sequence[Path | str]) -> list[Path]:
 
 
 def _may_be_trace(name: str) -> bool:
-    """A CSV file other than those that stand beside a synthetic trace."""
-    return name.endswith((".csv", ".csv.gz")) and name not in {GRAPH_FILE, CALENDAR_FILE, SHAPES_FILE}
+    """A CSV file (Azure 2021 is a .txt) other than those that stand beside a synthetic trace."""
+    return name.endswith((".csv", ".csv.gz", ".txt", ".txt.gz")) and name not in {
+        GRAPH_FILE,
+        CALENDAR_FILE,
+        SHAPES_FILE,
+    }
 
 
 def _read_single(
