@@ -33,9 +33,9 @@ class Booster(Protocol):
 class Trees:
     """How trees are grown; rounds x leaves is what they cost."""
 
-    rounds: int = 350
+    rounds: int = 250
     leaves: int = 63
-    rate: float = 0.03
+    rate: float = 0.04
     fewest_rows: int = 100  # in a leaf
     seed: int = 0
 

@@ -19,6 +19,8 @@ from prewarm.forecast.dense.table import Panel, Table, day_refits, day_rows, tab
 
 WEEK_DAYS = 7  # days of rows that a correction is fitted on: 10,080 points a series
 
+Misses = dict[int, Table]  # by horizon
+
 
 @dataclass(frozen=True, slots=True)
 class DayRows:
@@ -34,18 +36,17 @@ def rows_for_day(panel: Panel, first: int, horizons: tuple[int, ...]) -> DayRows
     return DayRows(first, {horizon: day_rows(panel, refits, horizon) for horizon in horizons})
 
 
-def corrected_for(
-    model: DenseModel, panel: Panel, before: Sequence[DayRows], *, trees: Trees = DAILY_CORRECTION
-) -> DenseModel:
+def day_misses(model: DenseModel, panel: Panel, rows: DayRows) -> Misses:
+    """What the global medians missed on a day that is over."""
+    return {h: model.missed(h, table_of(panel, one, rows.first)) for h, one in rows.by_horizon.items()}
+
+
+def corrected_for(model: DenseModel, before: Sequence[Misses], *, trees: Trees = DAILY_CORRECTION) -> DenseModel:
     """The model with corrections fitted on the last WEEK_DAYS of the given days; none given: as it is."""
     newest = before[-WEEK_DAYS:]
     if not newest:
         return model
-    tables = {
-        horizon: Table.joined([table_of(panel, one.by_horizon[horizon], one.first) for one in newest])
-        for horizon in newest[0].by_horizon
-    }
-    return model.corrected(tables, trees)
+    return model.corrected({h: Table.joined([day[h] for day in newest]) for h in newest[0]}, trees)
 
 
 def day_centres(model: DenseModel, rows: DayRows, horizon: int) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,7 @@ from prewarm.domain import FloatArray, IntArray
 from prewarm.forecast.batch import COUNTS, ForecastBatch, Forecaster, Levels, Said, sane
 from prewarm.forecast.dense.conformal import Centre, sample_quantiles, standard_errors
 from prewarm.forecast.dense.counts import chances_at_least
-from prewarm.forecast.dense.day import WEEK_DAYS, corrected_for, rows_for_day
+from prewarm.forecast.dense.day import WEEK_DAYS, corrected_for, day_misses, rows_for_day
 from prewarm.forecast.dense.features import Past
 from prewarm.forecast.dense.model import DenseModel, shipped_model
 from prewarm.forecast.dense.roll import NEEDED_POINTS, refit, rows_of
@@ -70,8 +70,9 @@ class DenseForecaster:
         days = min(WEEK_DAYS, (length - NEEDED_POINTS) // DAY)
         model = self._model()
         horizons = tuple(model.layers)
-        before = [rows_for_day(panel, length - k * DAY, horizons) for k in range(days, 0, -1)]
-        return DenseForecaster(corrected_for(model, panel, before), self.long_history, self.short_history, self.name)
+        past = [rows_for_day(panel, length - k * DAY, horizons) for k in range(days, 0, -1)]
+        fresh = corrected_for(model, [day_misses(model, panel, rows) for rows in past])
+        return DenseForecaster(fresh, self.long_history, self.short_history, self.name)
 
     def _model(self) -> DenseModel:
         return shipped_model() if self.model is None else self.model

@@ -58,13 +58,16 @@ class DenseModel:
     features: tuple[str, ...]
     card: dict[str, Any]
 
-    def corrected(self, newest: dict[int, Table], trees: Trees) -> DenseModel:
-        """With a correction per horizon, fitted on what the global medians miss in these rows."""
+    def missed(self, horizon: int, table: Table) -> Table:
+        """The table with what the global median misses as its outcome."""
+        plain = replace(self.layers[horizon], correction=None)
+        return replace(table, outcome=table.outcome - plain.normalised(table.values))
+
+    def corrected(self, misses: dict[int, Table], trees: Trees) -> DenseModel:
+        """With a correction per horizon in place of any before, fitted on tables of misses."""
         layers = dict(self.layers)
-        for horizon, table in newest.items():
-            plain = replace(layers[horizon], correction=None)
-            miss = replace(table, outcome=table.outcome - plain.normalised(table.values))
-            layers[horizon] = replace(plain, correction=fit_median(miss, trees))
+        for horizon, table in misses.items():
+            layers[horizon] = replace(layers[horizon], correction=fit_median(table, trees))
         return replace(self, layers=layers)
 
     @property
