@@ -15,6 +15,7 @@ import numpy as np
 from prewarm.domain import FloatArray, IntArray
 from prewarm.forecast.backtest import Plan, backtest
 from prewarm.forecast.batch import ForecastBatch, Forecaster, Levels
+from prewarm.forecast.calibrated import Calibrated
 from prewarm.forecast.metrics import Costs
 from prewarm.forecast.series import SeriesBatch
 
@@ -103,7 +104,7 @@ def reselect(before: Selection, costs: FloatArray, span_s: float, *, rule: Hyste
 
 @dataclass(frozen=True, slots=True)
 class Auto:
-    """A forecaster that picks among others by their backtest on the very history it is given."""
+    """A forecaster that picks among others by their backtest on the history it is given, and calibrates the picked."""
 
     models: tuple[Forecaster, ...]
     costs: Costs = field(default_factory=Costs)
@@ -116,7 +117,8 @@ class Auto:
         plan = Plan.suited(batch.values.shape[1], steps, self.window)
         tested = backtest(batch, self.models, plan, costs=self.costs)
         selection = select([m.name for m in self.models], tested.costs(), tested.span_s, unscored=self.unscored)
-        return chosen_forecasts(batch, self.models, selection, steps=steps, levels=levels)
+        honest = [Calibrated(model, plan) for model in self.models]
+        return chosen_forecasts(batch, honest, selection, steps=steps, levels=levels)
 
 
 def chosen_forecasts(
