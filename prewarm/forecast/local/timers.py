@@ -28,6 +28,7 @@ RECALL = 0.75  # cycles that must have had a call
 EXPLAINED = 0.25  # share of a function's calls that its timer must account for
 FALSE_ALARMS = 0.05  # of a function without a timer, over all periods and phases that are tried
 STOPPED_AFTER = 2.5  # cycles without a call at the phase
+BUSIEST = 0.6  # share of steps with calls above which no timer is looked for
 CELLS = 40_000_000  # bound on the folded table (functions x phases), in cells
 
 
@@ -68,6 +69,8 @@ def find_timers(batch: SeriesBatch, periods_s: tuple[int, ...] = PERIODS_S) -> T
     best = Timers(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros((n, 3)), np.zeros(n), base)
     score = np.zeros(n)
     first_step = round(batch.start / batch.step_s)
+    timed = base[calls[0]] <= BUSIEST
+    calls = (calls[0][timed], calls[1][timed])
     for period_s in periods_s:
         period, left = divmod(period_s, batch.step_s)
         if left or period < 2 or period * FEWEST_CYCLES > length or n * period > CELLS:
@@ -135,8 +138,10 @@ def _folded(calls: tuple[IntArray, ...], shape: tuple[int, int], period: int, fi
     offset = (phases - phase[row]) % period
     hit = offset < width
     cycle = (column + first_step - phase[row]) // period
-    pair = np.unique(row[hit] * (length + period) + (cycle[hit] - first_step // period + 1))
-    distinct = np.bincount(pair // (length + period), minlength=n)
+    number = cycle[hit] - first_step // period + 1  # of the cycle, from 0 on
+    met = np.zeros((n, length // period + 3), dtype=bool)
+    met[row[hit], number] = True
+    distinct = met.sum(axis=1)
     last = np.full(n, -(10**9), dtype=np.int64)
     np.maximum.at(last, row[hit], column[hit])
     cycles = length / period
