@@ -105,7 +105,9 @@ class History:
         self.since[known] = np.where(since == NEVER, batch.minute, np.minimum(since, batch.minute))
         self._last[known] = np.maximum(self._last[known], batch.minute)
         if batch.known is not None and batch.rows.size:
-            partial = np.setdiff1d(batch.rows, batch.known)
+            is_known = np.zeros(len(self), np.bool_)
+            is_known[batch.known] = True
+            partial = batch.rows[~is_known[batch.rows]]
             self._partial[partial] = np.maximum(self._partial[partial], batch.minute)
 
     def advance(self, now_minute: int) -> str | None:
@@ -147,7 +149,9 @@ class History:
         self.known.drop_from(now_minute)
         for block in self.blocks:
             block.tiers[0].drop_from(now_minute)
-        for column in (self.since, self._last, self._partial):
+        self._last[self.since >= now_minute] = NEVER
+        self.since[self.since >= now_minute] = NEVER
+        for column in (self._last, self._partial):
             column[column >= now_minute] = now_minute - 1
         self.first_open = now_minute
 

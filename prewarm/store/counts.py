@@ -20,7 +20,7 @@ from prewarm.store.codec import decode_batch, decode_segment, encode_batch, enco
 from prewarm.store.schema import BATCHES, FUNCTIONS, INGESTS, SEGMENTS
 
 _LOG = logging.getLogger("prewarm.store")
-_LOAD_HOURS = 12  # segments decoded at a time while loading; bounds the peak of memory
+_LOAD_HOURS = {1: 12, 5: 36, 60: 168}  # segments decoded at a time while loading, by grain; bounds the peak of memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +150,10 @@ def load_history(connection: Connection, retention: Retention, now_minute: int) 
         history.index(row.key, NEVER if row.since is None else row.since)
     within = (SEGMENTS.c.start_minute >= oldest) & (SEGMENTS.c.start_minute < now_minute)
     grains = select(SEGMENTS.c.start_minute, SEGMENTS.c.step).where(within).order_by(SEGMENTS.c.start_minute)
-    for _, grain in groupby(connection.execute(grains).all(), lambda row: row.step):
+    for step, grain in groupby(connection.execute(grains).all(), lambda row: row.step):
         starts = [row.start_minute for row in grain]
-        for position in range(0, len(starts), _LOAD_HOURS):
-            _load_segments(connection, history, starts[position : position + _LOAD_HOURS])
+        for position in range(0, len(starts), _LOAD_HOURS[step]):
+            _load_segments(connection, history, starts[position : position + _LOAD_HOURS[step]])
     newest = now_minute + int(retention.future_s // 60)
     log = select(BATCHES.c.payload).where(BATCHES.c.minute.between(oldest, newest))
     stored = connection.execute(log.order_by(BATCHES.c.minute, BATCHES.c.id)).scalars()

@@ -48,14 +48,16 @@ class Store:
     def open(cls, address: str, retention: Retention, settings: WriterSettings | None = None) -> Self:
         """Open and migrate; blocks, so do it before serving. PrewarmError in one line when it cannot be done."""
         database = open_database(address)
-        if database.writer.dialect.name == "sqlite":
-            Path(str(database.writer.url.database)).parent.mkdir(parents=True, exist_ok=True)
         try:
+            if database.writer.dialect.name == "sqlite":
+                Path(str(database.writer.url.database)).parent.mkdir(parents=True, exist_ok=True)
             with database.writer.begin() as connection:
                 migrate(connection)
-        except DBAPIError as error:
+        except (DBAPIError, OSError) as error:
             database.close()
-            raise PrewarmError(f"database: cannot be opened: {outage(error) or error.orig}") from error
+            raise PrewarmError(
+                f"database: cannot be opened: {outage(error) or getattr(error, 'orig', error)}"
+            ) from error
         except PrewarmError:
             database.close()
             raise

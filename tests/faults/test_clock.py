@@ -74,6 +74,16 @@ def test_a_lasting_step_back_is_believed_and_the_false_future_forgotten() -> Non
     assert (view.hit_count[view.indptr[0] : view.indptr[1]] == [5.0] * 115 + [7.0] * 5).all()
 
 
+def test_a_function_seen_only_in_the_false_future_was_never_seen() -> None:
+    history = busy_history(START + 300)
+    history.index("shop/new")
+    assert history.observe(batch(START + 300, {2: 1.0}), now_minute=START + 300) is None
+    for wait in range(16):
+        history.advance(START + 100 + wait)
+    assert states(history, START + 115) == ["ok", "ok", "none"]
+    assert history.sparse(START + 115, 60).since.tolist() == [START, START, START + 115]
+
+
 def test_a_source_with_a_fast_clock_is_refused_with_the_reason_and_does_no_harm() -> None:
     history = busy_history(START + 5)
     assert history.observe(batch(START + 5, {0: 1.0}), now_minute=START + 4) is None

@@ -58,9 +58,10 @@ async def fill(store: Store) -> asyncio.Task[None]:
     for number in range(100):
         put = partial(put_document, kind="policy", name=f"ns/f{number}", body=body, stamp=Stamp("ana", 0.0))
         writing = asyncio.create_task(store.submit(put))
-        await asyncio.wait([writing], timeout=0.3)
-        if not writing.done():
-            return writing
+        while not writing.done():
+            await asyncio.wait([writing], timeout=0.02)
+            if store.state.degraded:
+                return writing
     pytest.fail("the disk never filled")
 
 

@@ -42,14 +42,17 @@ async def test_days_of_counts_age_alike_in_memory_and_on_disk(address: str) -> N
         history = await store.load_history(START)
         for row in range(6):
             history.index(f"ns/f{row}")
-        minutes = range(START, START + 1600, 3)
-        for sequence, minute in enumerate(minutes):
-            known = None if sequence % 50 < 40 else [0, 1, 2]
-            hit = rng.choice(6, rng.integers(0, 4), replace=False)
-            await ingest(store, history, sequence, [batch(minute, {int(row): 1.0 + row for row in hit}, known)])
-            if sequence % 60 == 59:
-                await store.maintain(minute * 60.0)
-        now = minutes[-1]
+        quarters = range(START, START + 1600, 15)
+        for sequence, first in enumerate(quarters):
+            known = None if sequence % 10 < 8 else [0, 1, 2]
+            hits = [rng.choice(6, rng.integers(0, 4), replace=False) for _ in range(15)]
+            minutes = [
+                batch(first + late, {int(row): 1.0 + row for row in hit}, known) for late, hit in enumerate(hits)
+            ]
+            await ingest(store, history, sequence, [one for one in minutes if one.minute % 3])
+            if sequence % 12 == 11:
+                await store.maintain(first * 60.0)
+        now = quarters[-1] + 14
         while await store.submit(partial(close_hours, retention=SMALL, now_minute=now)):
             pass
         grains = await store.read(lambda c: c.execute(select(SEGMENTS.c.step).order_by(SEGMENTS.c.start_minute)).all())

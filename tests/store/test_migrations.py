@@ -111,5 +111,6 @@ def test_other_addresses_are_refused(address: str, words: str) -> None:
 
 def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a database, " * 100)
-    with pytest.raises(PrewarmError, match=r"^database: cannot be opened: [^\n]+$"):
-        opened(str(tmp_path / "notes.txt"))
+    for file in ("notes.txt", "notes.txt/below.db"):
+        with pytest.raises(PrewarmError, match=r"^database: cannot be opened: [^\n]+$"):
+            opened(str(tmp_path / file))
