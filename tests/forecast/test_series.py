@@ -136,3 +136,15 @@ def test_the_past_of_a_batch_ends_where_it_is_cut() -> None:
     assert cut.values.tolist() == [[4.0, 5.0, 6.0]]
     assert (cut.start, cut.end) == (600.0 + 240.0, 600.0 + 420.0)
     assert batch.until(2, window=50).values.tolist() == [[0.0, 1.0]]
+
+
+@given(st.lists(st.tuples(st.text(max_size=24), st.none() | st.floats() | st.text(max_size=8)), max_size=12))
+def test_no_rows_break_the_reader(rows: list[tuple[str, str | float | None]]) -> None:
+    try:
+        cleaning = clean_rows(rows)
+    except InputError as refused:
+        assert len(str(refused).splitlines()) == 1
+        return
+    known = cleaning.series.values[~np.isnan(cleaning.series.values)]
+    assert (known >= 0).all()
+    assert np.isfinite(known).all()
