@@ -15,10 +15,11 @@ from prewarm.domain import BoolArray, Float32Array, FloatArray, Int32Array, IntA
 
 DAY: Final = 1440
 MAX_NEED: Final = 64
-_KINDS: Final = (0.40, 0.35, 0.10, 0.15)  # shares of turned, union, bent, timer
+_KINDS: Final = (0.30, 0.30, 0.08, 0.32)  # shares of turned, union, bent, timer
 _UNION, _BENT, _TIMER = 1, 2, 3
+_TIMER_SHARE: Final = 0.32  # of the functions of sample100; the exemplars that look like no app of set A have 2 %
 _PERIODS: Final = np.array([1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 90, 120, 180, 240, 360, 480, 720])
-_PERIOD_WEIGHTS: Final = np.array([2, 1, 1, 0.5, 3, 0.5, 3, 0.5, 3, 1.5, 3, 5, 0.7, 2, 1, 1, 1, 0.5, 1.5])
+_PERIOD_WEIGHTS: Final = np.array([1, 3, 1, 1, 12, 0.5, 3, 0.5, 5, 1, 3, 5, 0.5, 1.5, 1, 1, 1, 0.5, 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +96,19 @@ def draw_days(exemplars: Exemplars, n: int, rng: np.random.Generator) -> FloatAr
     def turned(i: int) -> FloatArray:
         return draw_marks(np.roll(exemplars.counts[i], rng.integers(DAY)), rng)
 
-    def union() -> FloatArray:
-        k = rng.choice([2, 3, 4, 5], p=[0.4, 0.3, 0.2, 0.1])
-        return np.asarray(sum(turned(j) for j in rng.choice(len(share), k, p=sparse)))
+    def part() -> FloatArray:
+        if rng.random() < _TIMER_SHARE:
+            return draw_marks(draw_timer(rng), rng)
+        return turned(int(rng.choice(len(share), p=sparse)))
 
-    def timers() -> FloatArray:
-        parts = [draw_marks(draw_timer(rng), rng)]
-        parts += [draw_marks(draw_timer(rng), rng)] if rng.random() < 0.25 else []
-        parts += [turned(int(rng.choice(len(share), p=sparse)))] if rng.random() < 0.3 else []
-        return np.asarray(sum(parts))
+    def union() -> FloatArray:
+        return np.asarray(sum(part() for _ in range(rng.choice([2, 3, 4, 5], p=[0.4, 0.3, 0.2, 0.1]))))
 
     def draw(kind: int, i: int) -> FloatArray:
         if kind == _UNION:
             return union()
         if kind == _TIMER:
-            return timers()
+            return draw_marks(draw_timer(rng), rng)
         return bend(turned(i), rng) if kind == _BENT else turned(i)
 
     kinds = rng.choice(len(_KINDS), n, p=_KINDS)

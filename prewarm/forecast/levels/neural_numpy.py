@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from prewarm.domain import Float32Array, InputError, Int32Array, IntArray
+from prewarm.domain import Float32Array, InputError, IntArray
 from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
 from prewarm.forecast.levels.neural_tokens import AT_RISK, DAY, EXACT, FEATURES, HEADS, SCALARS, count_tokens, describe
 
-_CHUNK: Final = 4096
+_CHUNK: Final = 512  # queries at a time: their tokens stay in the cache
 _LAYERS: Final = ("token1", "token2", "mix", "body1", "body2", "out")
 
 
@@ -42,22 +42,20 @@ class NeuralLevels:
 
     def p_at_least(self, history: SparseHistory) -> LevelProbabilities:
         """Every row's levels 1 to the largest need of the last day, never rising with the level."""
-        queries = list_queries(history)
-        size = np.stack([history.hit_need.astype(np.float32), history.marks], axis=1)
-        p = self.p_of(history.hit_minute, size, history.indptr, history.since.astype(np.int64), queries)
-        return LevelProbabilities(
-            row=queries[:, 0].astype(np.int32), level=queries[:, 1].astype(np.int16), p=_never_rising(p, queries[:, 1])
-        )
+        row, level = list_levels(history)
+        p = _never_rising(self.p_of(history, row, level), level)
+        return LevelProbabilities(row=row.astype(np.int32), level=level.astype(np.int16), p=p)
 
-    def p_of(
-        self, minute: Int32Array, size: Float32Array, indptr: IntArray, since: IntArray, queries: IntArray
-    ) -> Float32Array:
-        """Probabilities float32[Q] of any queries int64[Q, 3] (row, level, minute); arrays as of `describe`."""
+    def p_of(self, history: SparseHistory, row: IntArray, level: IntArray) -> Float32Array:
+        """Probabilities float32[n] of chosen rows and levels: all, or those another model leaves in doubt."""
+        queries = np.column_stack([row, level, np.full(len(row), history.now_minute)]).astype(np.int64)
+        size = np.stack([history.hit_need.astype(np.float32), history.marks], axis=1)
+        since = history.since.astype(np.int64)
         out = np.empty(len(queries), dtype=np.float32)
         for start in range(0, len(queries), _CHUNK):
             part = queries[start : start + _CHUNK]
-            count = count_tokens(minute, size, indptr, part)
-            tokens, scalars = describe(minute, size, indptr, since, part, count)
+            count = count_tokens(history.hit_minute, size, history.indptr, part)
+            tokens, scalars = describe(history.hit_minute, size, history.indptr, since, part, count)
             out[start : start + len(part)] = 1.0 / (1.0 + np.exp(-self.logits(tokens, count, scalars)))
         return out
 
@@ -94,16 +92,15 @@ class NeuralLevels:
         return np.concatenate([mean, largest, np.log1p(soft), rate, np.log1p(risk) / 3], axis=1, dtype=np.float32)
 
 
-def list_queries(history: SparseHistory) -> IntArray:
-    """int64[Q, 3] (row, level, minute): of each row all levels that the last day reached, at least the first."""
+def list_levels(history: SparseHistory) -> tuple[IntArray, IntArray]:
+    """(row, level), int64[n] each: of each row all levels that the last day reached, at least the first."""
     row = np.repeat(np.arange(history.rows), np.diff(history.indptr))
     lag = history.now_minute - history.hit_minute[: row.size]
     known = (lag > 0) & (lag <= DAY)
     top = np.ones(history.rows, dtype=np.int64)
     np.maximum.at(top, row[known], history.hit_need[: row.size][known].astype(np.int64))
     rows = np.repeat(np.arange(history.rows), top)
-    level = np.arange(rows.size) - np.repeat(np.cumsum(top) - top, top) + 1
-    return np.column_stack([rows, level, np.full(rows.size, history.now_minute)]).astype(np.int64)
+    return rows, np.arange(rows.size) - np.repeat(np.cumsum(top) - top, top) + 1
 
 
 def _never_rising(p: Float32Array, level: IntArray) -> Float32Array:

@@ -5,7 +5,7 @@ import pytest
 
 from prewarm.domain import Float32Array, InputError
 from prewarm.forecast.levels.history_view import SparseHistory
-from prewarm.forecast.levels.neural_numpy import NeuralLevels, list_queries
+from prewarm.forecast.levels.neural_numpy import NeuralLevels, list_levels
 from prewarm.forecast.levels.neural_tokens import FEATURES, HEADS, SCALARS
 
 WIDTH, SUMS, HIDDEN = 8, 3, 6
@@ -40,8 +40,8 @@ def make_history(rows: list[list[tuple[int, int]]], now: int) -> SparseHistory:
 
 def test_each_row_is_asked_for_the_levels_its_last_day_reached_and_at_least_the_first() -> None:
     rows = [[(10, 3), (1900, 2)], [], [(1990, 1), (2000, 9)]]
-    queries = list_queries(make_history(rows, 2000))
-    assert queries.tolist() == [[0, 1, 2000], [0, 2, 2000], [1, 1, 2000], [2, 1, 2000]]
+    row, level = list_levels(make_history(rows, 2000))
+    assert list(zip(row.tolist(), level.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 1), (2, 1)]
 
 
 def test_probabilities_never_rise_with_the_level() -> None:
@@ -61,6 +61,13 @@ def test_a_row_says_the_same_alone_and_among_thousands() -> None:
     among = model.p_at_least(make_history([[]] * 5000 + [row], 40))
     np.testing.assert_allclose(among.p[among.row == 5000], alone, atol=1e-6)
     assert len(set(among.p[:5000].tolist())) == 1, "rows without any past are all alike"
+
+
+def test_chosen_rows_are_read_as_in_the_whole_fleet() -> None:
+    model, history = NeuralLevels(make_arrays()), make_history([[(5, 1)], [(9, 2)], [(11, 1), (31, 1)]], 40)
+    whole = model.p_at_least(history)
+    chosen = model.p_of(history, np.array([2]), np.array([1]))
+    np.testing.assert_allclose(chosen, whole.p[whole.row == 2], atol=1e-6)
 
 
 def test_no_rows_give_no_probabilities() -> None:
