@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from prewarm.domain import FunctionKey
+from prewarm.domain import Forecast, FunctionKey
 from prewarm.forecast.pool import FitPool
 from prewarm.http.problem import ProblemError
 from prewarm.loop.fleet import Fleet
@@ -23,6 +23,8 @@ class Desk:
     ticks: TickLoop
     chosen: dict[int, tuple[str, str, int]] = field(default_factory=dict)
     """Per row: the model that its backtest chose, why, and in which minute."""
+    fitted: dict[int, Forecast] = field(default_factory=dict)
+    """Per row: the newest forecast of that model; it is read on for some minutes before it is made anew."""
     _sorted: list[FunctionKey] = field(default_factory=list)
 
     def row(self, key: str) -> int:

@@ -7,6 +7,7 @@ tick's own chances stand for all steps, and the reason says so.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ from prewarm.http.shapes import forecast_json
 LEVELS = (0.1, 0.5, 0.9, 0.99)
 HISTORY_MIN = 1_440
 RECHOOSE_MIN = 120
+READ_ON_MIN = 15
+"""A forecast is read on for this long before it is made anew; its next minute is always the tick's."""
+USUAL_STEPS = 30
+AUTO = "auto"
 BUDGET_S = 8.0
 
 
@@ -68,26 +73,52 @@ async def forecast_series(call: Call[Desk]) -> object:
 
 async def _forecast(desk: Desk, row: int, key: FunctionKey, steps: int) -> Forecast:
     now_minute = int((desk.fleet.view.now if desk.fleet.view else desk.fleet.clock.now()) // 60)
+    fitted = _read_on(desk.fitted.get(row), now_minute, steps)
+    if fitted is None:
+        outcome = await _fit(desk, row, key, now_minute=now_minute, steps=steps)
+        if outcome.status != "done":
+            return _plain(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
+        desk.fitted[row] = outcome.value[0]
+        fitted = _read_on(desk.fitted[row], now_minute, steps)
+        assert fitted is not None, "a forecast that was just made covers what was asked"
+    return _with_tick(desk, row, fitted, desk.chosen[row][1])
+
+
+async def _fit(desk: Desk, row: int, key: FunctionKey, *, now_minute: int, steps: int) -> Outcome:
+    """A forecast in the worker, with the model that a backtest chose lately, else with a new choice."""
     need = desk.fleet.need_of(row, now_minute, HISTORY_MIN)
-    name, why, since = desk.chosen.get(row, ("auto", "", now_minute))
+    name, _, since = desk.chosen.get(row, (AUTO, "", now_minute))
     if now_minute - since >= RECHOOSE_MIN:
-        name = "auto"
+        name = AUTO
     series = Series(need, 60, (now_minute - len(need)) * 60.0, key)
-    request = stateless.Request((series,), name, steps, LEVELS)
+    horizon = min(max(steps, USUAL_STEPS) + READ_ON_MIN, stateless.STEPS[1] + READ_ON_MIN)
+    request = stateless.Request((series,), name, horizon, LEVELS)
     outcome = await desk.fits.run(forecast_in_worker, request, budget_s=BUDGET_S)
-    if outcome.status != "done":
-        return _plain(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
-    forecast: Forecast = outcome.value[0]
-    if name == "auto":
-        why = forecast.reason
-        desk.chosen[row] = (forecast.model, why, now_minute)
-    return _with_tick(desk, row, forecast, why)
+    if outcome.status == "done" and name == AUTO:
+        forecast: Forecast = outcome.value[0]
+        desk.chosen[row] = (forecast.model, forecast.reason, now_minute)
+    return outcome
+
+
+def _read_on(fitted: Forecast | None, now_minute: int, steps: int) -> Forecast | None:
+    """The steps from `now_minute` on of a forecast made some minutes ago; None when it is too old or too short."""
+    if fitted is None:
+        return None
+    passed = now_minute - round(fitted.issued_at / 60)
+    if not 0 <= passed <= READ_ON_MIN or passed + steps > len(fitted.mean):
+        return None
+    part = slice(passed, passed + steps)
+    return replace(
+        fitted,
+        issued_at=now_minute * 60.0,
+        mean=fitted.mean[part],
+        quantiles=fitted.quantiles[part],
+        p_at_least=fitted.p_at_least[part],
+    )
 
 
 def _with_tick(desk: Desk, row: int, forecast: Forecast, why: str) -> Forecast:
     """The next minute as the tick saw it, the rest as the chosen model does."""
-    from dataclasses import replace
-
     said = _tick_chances(desk, row)
     view, state = desk.fleet.view, _data(desk, row)
     if said is None or view is None:

@@ -82,7 +82,7 @@ class Track:
 
     def resize(self, n: int) -> None:
         """Make room for functions up to `n`; what is known of the old ones is kept, newest minutes first."""
-        if n <= self.need.shape[1]:
+        if self.stamp.size and n <= self.need.shape[1]:
             self.n = max(self.n, n)
             return
         room = n + max(64, n // 4)

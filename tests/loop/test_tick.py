@@ -211,3 +211,11 @@ def test_time_from_outside_is_taken_over_by_its_distance_to_now() -> None:
     assert clock.of_wall(1_060.0) == 1_060.0
     assert clock.of_wall(time.time() - 30) == pytest.approx(970.0, abs=1.0)
     assert WallClock().of_wall(5.0) == 5.0
+
+
+async def test_a_fleet_without_functions_ticks(tmp_path: Path) -> None:
+    async with running_service(tmp_path) as service:
+        await service.tick()
+        said = await (await service.client.get("/v1/overview")).json()
+        assert (said["totals"]["functions"], said["totals"]["needed"]) == (0, None)
+        assert (await service.client.get("/readyz")).status == 200
