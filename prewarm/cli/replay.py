@@ -55,7 +55,13 @@ def replay(trace: Path, apps: Path | None, policies: str, **options: object) -> 
         allocations=cast("Path | None", options["allocations"]),
     )
     names = [name.strip() for name in policies.split(",") if name.strip()]
-    read = read_trace(trace, apps=apps, strict=bool(options["strict"]))
+    with progress_bar("read") as reading:
+        read = read_trace(
+            trace,
+            apps=apps,
+            strict=bool(options["strict"]),
+            progress=lambda file, done, size: reading(done / max(1, size), file),
+        )
     with progress_bar("replay") as progress:
         result = run(read, names, chosen, progress=progress)
     _show(result, trace, as_json=bool(options["as_json"]), plot=cast("Path | None", options["plot"]))

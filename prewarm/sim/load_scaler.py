@@ -55,15 +55,16 @@ class MinuteForecasts:
     forecaster: Forecaster
     history: FloatArray
     epoch_s: float
-    _minute: int = -1
+    _minute: int = 0
     _issued: Forecast | None = None
 
     def at(self, now_s: float, calls: FloatArray) -> Forecast:
         """The forecast of the current minute; calls: per second up to now, newest last (a minute of them at least)."""
         minute = math.floor(now_s / 60.0)
         if self._issued is None or minute > self._minute:
-            if self._issued is not None:
-                self.history = np.append(self.history, calls[-60:].sum())
+            over = np.full(minute - self._minute, np.nan)  # minutes in which nobody asked stay unknown
+            over[-1:] = calls[-60:].sum()
+            self.history = np.append(self.history, over)
             start = self.epoch_s + 60.0 * (minute - len(self.history))
             batch = SeriesBatch(self.history[None, :], 60, start, ("load/function",))
             self._issued = next(forecasts(self.forecaster.predict(batch, STEPS, (0.5, LEVEL)), batch))

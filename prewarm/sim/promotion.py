@@ -16,7 +16,7 @@ from prewarm.domain import FloatArray
 
 SUCCESS = 0.999
 ABSORBED = 1.15  # times the steady 95th percentile
-_FLOOR_GRID = 20_000  # moments at which the floor is computed, linear between them
+_FLOOR_GRID = 4_000  # moments at which the floor is computed, linear between them
 
 
 @dataclass(frozen=True, slots=True)
