@@ -28,6 +28,7 @@ RECALL = 0.75  # cycles that must have had a call
 EXPLAINED = 0.25  # share of a function's calls that its timer must account for
 FALSE_ALARMS = 0.05  # of a function without a timer, over all periods and phases that are tried
 STOPPED_AFTER = 2.5  # cycles without a call at the phase
+RECENT = 24  # newest cycles that speak for themselves where twice as many are known
 BUSIEST = 0.6  # share of steps with calls above which no timer is looked for
 CELLS = 40_000_000  # bound on the folded table (functions x phases), in cells
 
@@ -75,10 +76,10 @@ def find_timers(batch: SeriesBatch, periods_s: tuple[int, ...] = PERIODS_S) -> T
         period, left = divmod(period_s, batch.step_s)
         if left or period < 2 or period * FEWEST_CYCLES > length or n * period > CELLS:
             continue
-        found = _folded(calls, (n, length), period, first_step)
-        better = found.accepted(base, total, length) & (found.score(total) > score + 1e-9)
+        found = _folded(calls, (known, length), period=period, first_step=first_step)
+        better = found.accepted(base, total) & (found.score(total) > score + 1e-9)
         score = np.where(better, found.score(total), score)
-        rest = np.maximum(total - found.inside, 0) / np.maximum(known - found.cycles * found.width, 1)
+        rest = np.maximum(total - found.inside, 0) / np.maximum(known * (1.0 - found.width / period), 1.0)
         best = Timers(
             np.where(better, period, best.period),
             np.where(better, found.phase, best.phase),
@@ -91,22 +92,26 @@ def find_timers(batch: SeriesBatch, periods_s: tuple[int, ...] = PERIODS_S) -> T
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """Calls of n functions folded onto one period; `inside`: calls in the best window of `width` steps."""
+    """Calls of n functions folded onto one period; `inside`: calls in the best window of `width` steps.
+
+    recall: share of `trials` cycles with a call there: of all known ones, or of the newest where that is more (a
+    timer that rests at night is a timer by day).
+    """
 
     period: int
     phase: IntArray
     by_offset: FloatArray
     inside: IntArray
     recall: FloatArray
+    trials: FloatArray
     missed: FloatArray
-    cycles: float
     width: int
 
-    def accepted(self, base: FloatArray, total: IntArray, length: int) -> BoolArray:
+    def accepted(self, base: FloatArray, total: IntArray) -> BoolArray:
         chance = np.clip(1.0 - (1.0 - np.minimum(base, 1.0)) ** self.width, 1e-9, 1.0)
         tries = self.period * len(PERIODS_S) / FALSE_ALARMS
-        surprise = np.floor(self.cycles) * _divergence(np.maximum(self.recall, chance), chance)
-        enough = (self.cycles >= FEWEST_CYCLES) & (total >= FEWEST_CYCLES) & (length >= self.period * FEWEST_CYCLES)
+        surprise = self.trials * _divergence(np.maximum(self.recall, chance), chance)
+        enough = (self.trials >= FEWEST_CYCLES) & (total >= FEWEST_CYCLES)
         regular = (self.recall >= RECALL) & (self.inside >= EXPLAINED * total) & (self.missed <= STOPPED_AFTER)
         believed: BoolArray = enough & regular & (surprise >= np.log(tries))
         return believed
@@ -125,38 +130,55 @@ def _divergence(seen: FloatArray, chance: FloatArray) -> FloatArray:
     return both
 
 
-def _folded(calls: tuple[IntArray, ...], shape: tuple[int, int], period: int, first_step: int) -> _Fold:
-    """The best window of each function: three steps wide (jitter of one either way), one step for short periods."""
+def _folded(calls: tuple[IntArray, ...], shape: tuple[IntArray, int], *, period: int, first_step: int) -> _Fold:
+    """The best window of each function: three steps wide (jitter of one either way), one step for short periods.
+
+    `shape`: known steps of each function (n,), and columns in all.
+    """
     row, column = calls
-    n, length = shape
+    known, length = shape
+    n = len(known)
     width = 3 if period >= 8 else 1
     phases = (column + first_step) % period
-    table = np.bincount(row * period + phases, minlength=n * period).reshape(n, period)
-    windows = sum(np.roll(table, -shift, axis=1) for shift in range(width))
-    centred = windows + 0.25 * (np.roll(table, -1, axis=1) if width == 3 else 0)
-    phase = np.argmax(centred, axis=1)
+    phase = _best_phase(np.bincount(row * period + phases, minlength=n * period).reshape(n, period), width)
     offset = (phases - phase[row]) % period
     hit = offset < width
-    cycle = (column + first_step - phase[row]) // period
-    number = cycle[hit] - first_step // period + 1  # of the cycle, from 0 on
+    number = (column[hit] + first_step - phase[row[hit]]) // period - first_step // period + 1  # of the cycle, from 0
     met = np.zeros((n, length // period + 3), dtype=bool)
     met[row[hit], number] = True
-    distinct = met.sum(axis=1)
+    last_whole = (length - width + first_step - phase) // period - first_step // period + 1
+    recall, trials, over_all = _recall(met, last_whole, np.maximum(np.floor(known / period), 1.0))
     last = np.full(n, -(10**9), dtype=np.int64)
     np.maximum.at(last, row[hit], column[hit])
-    cycles = length / period
-    by_offset = np.zeros((n, 3))
-    np.add.at(by_offset, (row[hit], offset[hit]), 1.0)
+    counts = np.bincount(row[hit] * 3 + offset[hit], minlength=3 * n).reshape(n, 3)
+    by_offset = (counts + 0.1) / (known / period + 0.2)[:, None] * (recall / np.maximum(over_all, 1e-9))[:, None]
     return _Fold(
         period,
         phase,
-        np.minimum((by_offset + 0.1) / (cycles + 0.2), 1.0) * (by_offset > 0),
+        np.where(counts > 0, np.minimum(by_offset, 1.0), 0.0),
         np.bincount(row[hit], minlength=n),
-        np.minimum(distinct / max(np.floor(cycles), 1.0), 1.0),
+        recall,
+        trials,
         (length - 1 - last) / period,
-        cycles,
         width,
     )
+
+
+def _best_phase(table: IntArray, width: int) -> IntArray:
+    """First step of the window with the most calls, (n,), the middle of the window breaking ties."""
+    windows = sum(np.roll(table, -shift, axis=1) for shift in range(width))
+    centred = windows + 0.25 * (np.roll(table, -1, axis=1) if width == 3 else 0)
+    phase: IntArray = np.argmax(centred, axis=1)
+    return phase
+
+
+def _recall(met: BoolArray, last_whole: IntArray, cycles: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Share of cycles with a call, of how many, and the share of all: the newest RECENT count if they have more."""
+    over_all = np.minimum(met.sum(axis=1) / cycles, 1.0)
+    newest = np.maximum(last_whole[:, None] - np.arange(RECENT)[None, :], 0)
+    recent = np.take_along_axis(met, newest, axis=1).mean(axis=1)
+    gated = (recent > over_all) & (cycles >= 2 * RECENT)
+    return np.where(gated, recent, over_all), np.where(gated, float(RECENT), cycles), over_all
 
 
 @dataclass(frozen=True, slots=True)

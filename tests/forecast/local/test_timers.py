@@ -95,3 +95,19 @@ def test_other_grains_than_minutes_work() -> None:
     assert find_timers(hourly).period.tolist() == [6]
     odd = batch_of(every(6, 240), step_s=7)
     assert find_timers(odd).period.tolist() == [0]
+
+
+def test_a_timer_that_rests_at_night_is_known_by_day_and_not_expected_at_night() -> None:
+    minutes = np.arange(2 * 1_440)
+    by_day = ((minutes % 10 == 0) & (minutes % 1_440 >= 480) & (minutes % 1_440 < 1_080)).astype(np.float64)
+    afternoon = batch_of(by_day[: 1_440 + 900])
+    timers = find_timers(afternoon)
+    assert timers.period.tolist() == [10]
+    assert timers.chances(round(afternoon.end / 60), 1)[0, 0] > 0.9
+    night = batch_of(by_day[: 1_440 + 1_200])
+    assert find_timers(night).period.tolist() == [0]
+
+
+def test_a_timer_younger_than_the_history_is_judged_by_what_is_known() -> None:
+    values = np.r_[np.full(1_000, np.nan), every(30, 440)]
+    assert find_timers(batch_of(values)).period.tolist() == [30]
