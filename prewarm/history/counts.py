@@ -30,7 +30,10 @@ _MINUTE_S = 60
 
 
 class History:
-    """Counts of many functions by minute; a function's index never changes and is never used again."""
+    """Counts of many functions by minute; a function's index never changes and is never used again.
+
+    For one thread: reading writes too (`sparse` lays open minutes out behind the closed ones).
+    """
 
     def __init__(self, retention: Retention, start_minute: int) -> None:
         """Nothing is known from `start_minute` on, nor before."""
