@@ -19,12 +19,12 @@ from prewarm.forecast.levels.neural_train import Progress, TrainPlan, read_queri
 
 SEVEN = np.zeros((1, DAY))
 SEVEN[0, ::7] = 1.0
-PLAN = TrainPlan(passes=3, days=60, minute_share=0.3, batch=128, step_size=6e-3, average=0.98)
+PLAN = TrainPlan(passes=2, days=40, minute_share=0.3, batch=128, step_size=6e-3, average=0.98)
 
 
 @pytest.fixture(scope="module")
 def trained() -> LevelNet:
-    """Two seconds of training on days with a timer of period 7 (turned, united, bent, and other timers)."""
+    """Seconds of training on days with a timer of period 7 (turned, united, bent, and other timers)."""
     torch.set_num_threads(1)
     return train(Exemplars(SEVEN, np.ones(1)), PLAN)
 
@@ -80,7 +80,7 @@ def test_weights_written_are_weights_read_with_a_card_of_their_making(trained: L
     path = tmp_path / "neural.npz"
     write(trained, PLAN, path, {"data": "a timer"})
     card = json.loads((tmp_path / "neural.json").read_text())
-    assert card["plan"]["passes"] == 3
+    assert card["plan"]["passes"] == PLAN.passes
     assert card["data"] == "a timer"
     assert card["parameters"] == sum(a.size for a in weights(trained).values())
     hits = list(range(0, 200, 7))
