@@ -22,9 +22,11 @@ from prewarm.cascade import (
     no_counts,
     service_graph,
 )
-from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, Reason
+from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, IntArray, Reason
 from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, mixed
 from prewarm.forecast.experts.opinions import Opinions
+from prewarm.forecast.levels.online import Recalibration, corrected
+from prewarm.forecast.levels.online import learned as recalibrated
 from prewarm.settings import Call
 
 
@@ -38,19 +40,33 @@ class Announcement:
     sure: float
 
 
+LEVELS = 4  # a function's lowest levels are recalibrated each by its own errors; higher ones are too rare to learn from
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was said of the step now running: the learned model's own chance of (row, level), (m,)."""
+
+    row: Int32Array
+    level: Int32Array
+    p: Float32Array
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What is carried from step to step; rows are functions in the order in which they appeared.
 
-    active: (longest lag + 1, n), row 0 the step that ended last. said: the opinions on the first level that were given
-    for the step now running, (n, E), NaN where none was.
+    errors: (n * LEVELS) rows, what each function and level taught about the learned model. active: (lags + 1, n), row 0
+    the step that ended last. first: the opinions on the first level given for the step now running, (n, E), or NaN.
     """
 
     mixture: Mixture
+    errors: Recalibration
     graph: ServiceGraph
     edges: EdgeCounts
     active: BoolArray
-    said: FloatArray
+    first: FloatArray
+    said: Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +95,20 @@ class Foreseen:
         return tuple(found)
 
 
+_NOTHING = Said(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
 def empty_memory(experts: int) -> Memory:
     """Nothing seen, no functions, no graph."""
     graph = service_graph((), {}, 60.0)
     return Memory(
-        first_weights(0, experts), graph, no_counts(graph), np.zeros((1, 0), np.bool_), np.zeros((0, experts))
+        mixture=first_weights(0, experts),
+        errors=Recalibration.fresh(0),
+        graph=graph,
+        edges=no_counts(graph),
+        active=np.zeros((1, 0), np.bool_),
+        first=np.zeros((0, experts)),
+        said=_NOTHING,
     )
 
 
@@ -94,35 +119,77 @@ def with_functions(memory: Memory, calls: Sequence[Call], rows: Mapping[Function
     active = np.zeros((graph.longest_lag + 1, size), np.bool_)
     depth, width = min(len(active), len(memory.active)), memory.active.shape[1]
     active[:depth, :width] = memory.active[:depth]
-    said = np.full((size, memory.said.shape[1]), np.nan)
-    said[:width] = memory.said
-    return Memory(memory.mixture.grown(size), graph, _carried(memory, graph), active, said)
+    first = np.full((size, memory.first.shape[1]), np.nan)
+    first[:width] = memory.first
+    return replace(
+        memory,
+        mixture=memory.mixture.grown(size),
+        errors=memory.errors.grown(size * LEVELS),
+        graph=graph,
+        edges=_carried(memory, graph),
+        active=active,
+        first=first,
+    )
 
 
 def remember(memory: Memory, need: Int32Array, known: BoolArray) -> Memory:
     """The memory after a step: need (n,) instances needed in it, known (n,) False where its demand is unknown."""
     happened = (need >= 1) & known
     active = np.concatenate([happened[None, :], memory.active[:-1]])
-    mixture = learned(memory.mixture, memory.said, happened, known & ~np.isnan(memory.said).all(axis=1))
-    return replace(memory, mixture=mixture, active=active, edges=learn(memory.edges, memory.graph, active))
-
-
-def foresee(memory: Memory, opinions: Opinions, announced: Sequence[Announcement] = ()) -> tuple[Foreseen, Memory]:
-    """The levels of the coming step, and the memory of what was said about it."""
-    chance = opinions.chance.astype(np.float64)
-    p = mixed(memory.mixture, opinions.row, chance)
-    own = CascadedLevels(
-        opinions.row, opinions.level, p.astype(np.float32), np.full(memory.graph.size, -1, np.int32), np.zeros(0)
+    said = memory.said
+    told = known[said.row] & (said.level <= LEVELS)
+    row, level, p = said.row[told], said.level[told], said.p[told]
+    return replace(
+        memory,
+        mixture=learned(memory.mixture, memory.first, happened, known & ~np.isnan(memory.first).all(axis=1)),
+        errors=recalibrated(memory.errors, _place(row, level), p, need[row] >= level),
+        active=active,
+        edges=learn(memory.edges, memory.graph, active),
+        first=np.full_like(memory.first, np.nan),
+        said=_NOTHING,
     )
+
+
+def foresee(
+    memory: Memory, opinions: Opinions, announced: Sequence[Announcement] = (), *, by_rule: bool = False
+) -> tuple[Foreseen, Memory]:
+    """The levels of the coming step, and the memory of what was said about it.
+
+    With `by_rule` the first opinion is the plain rule's, from which nothing is learned about the model.
+    """
+    chance = opinions.chance.astype(np.float64)
+    low = opinions.level <= LEVELS
+    said = Said(opinions.row[low], opinions.level[low], opinions.chance[low, 0])
+    if not by_rule:
+        chance[low, 0] = corrected(memory.errors, _place(said.row, said.level), said.p)
+    p = never_rising(opinions.row, mixed(memory.mixture, opinions.row, chance).astype(np.float32))
+    own = CascadedLevels(opinions.row, opinions.level, p, np.full(memory.graph.size, -1, np.int32), np.zeros(0))
     cascaded = cascade(own, memory.graph, memory.edges, memory.active) if len(memory.graph.caller) else own
-    row, level, p32 = cascaded.row, cascaded.level, cascaded.p
+    row, level, p = cascaded.row, cascaded.level, cascaded.p
     for event in announced:
-        row, level, p32 = _raised(row, level, p32, event=event)
-    said = np.full_like(memory.said, np.nan)
-    first = opinions.level == 1
-    said[opinions.row[first]] = chance[first]
-    told = Foreseen(row, level, p32, opinions, memory.mixture, cascaded, memory.graph, tuple(announced))
-    return told, replace(memory, said=said)
+        row, level, p = _raised(row, level, p, event=event)
+    told = Foreseen(row, level, p, opinions, memory.mixture, cascaded, memory.graph, tuple(announced))
+    if by_rule:
+        return told, memory
+    first = np.full_like(memory.first, np.nan)
+    lowest = opinions.level == 1
+    first[opinions.row[lowest]] = chance[lowest]
+    return told, replace(memory, first=first, said=said)
+
+
+def never_rising(row: Int32Array, p: Float32Array) -> Float32Array:
+    """P(N >= k) made non-rising within each function: the smallest so far; rows contiguous, levels ascending."""
+    result, same = p.copy(), np.r_[False, row[1:] == row[:-1]] if len(row) else np.zeros(0, np.bool_)
+    while True:
+        above = same & (result > np.r_[np.float32(np.inf), result[:-1]])
+        if not above.any():
+            return result
+        result[above] = result[np.flatnonzero(above) - 1]
+
+
+def _place(row: Int32Array, level: Int32Array) -> IntArray:
+    """The row of `Memory.errors` for a function and level."""
+    return row.astype(np.int64) * LEVELS + level - 1
 
 
 def _opinion_reasons(told: Foreseen, row: int) -> Sequence[Reason]:

@@ -7,11 +7,16 @@ themselves need numpy only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prewarm.domain import Float32Array, Int32Array
 from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
+
+if TYPE_CHECKING:
+    from prewarm.forecast.levels.boosted import LevelModel
 
 HALF_WIDTHS = (0, 3, 25)  # minutes on each side of the same time on an earlier day
 CHOICES = ("all days", "same kind of day", "same weekday")
@@ -35,19 +40,30 @@ class Opinions:
 
 def ask(history: SparseHistory) -> Opinions:
     """What every expert says of `history.now_minute` (minutes since the epoch), from the minutes before it."""
-    from prewarm.forecast.levels.boosted import shipped_model
-
-    return with_calendar(history, shipped_model().p_at_least(history))
+    return with_calendar(history, _model().p_at_least(history))
 
 
 def with_calendar(history: SparseHistory, said: LevelProbabilities) -> Opinions:
     """The learned model's probabilities beside the calendar's, for the same functions and levels."""
+    pairs = np.column_stack([said.row, said.level]).astype(np.int32)
+    chances = ask_calendar(history, pairs, history.now_minute)
+    return Opinions(pairs[:, 0], pairs[:, 1], np.column_stack([said.p.astype(np.float32), chances]), EXPERTS)
+
+
+def ask_calendar(history: SparseHistory, pairs: Int32Array, now_minute: int) -> Float32Array:
+    """What the calendar says of (function, level) `pairs` (m, 2) at `now_minute`: (m, 9), NaN for no opinion."""
     from prewarm.forecast.experts.calendar_kernel import calendar_chances
 
-    asked = np.column_stack([said.row, said.level]).astype(np.int32)
     hits = (history.hit_minute, np.asarray(history.hit_need, dtype=np.int32), history.indptr)
-    chances = calendar_chances(hits, history.since, asked, history.now_minute, CALENDAR_DAYS)
-    return Opinions(asked[:, 0], asked[:, 1], np.column_stack([said.p.astype(np.float32), chances]), EXPERTS)
+    said: Float32Array = calendar_chances(hits, history.since, pairs, now_minute, CALENDAR_DAYS)
+    return said
+
+
+@cache
+def _model() -> LevelModel:
+    from prewarm.forecast.levels.boosted import LevelModel
+
+    return LevelModel.load()
 
 
 def rule_opinions(history: SparseHistory, keep_minutes: int = 10) -> Opinions:
