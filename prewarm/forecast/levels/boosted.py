@@ -1,0 +1,120 @@
+"""The shipped level model: boosted trees over the feature rows, loaded as text, asked for all functions at once.
+
+Two boosters: one for the coming minute, which the decisions use, and a smaller one that is also asked how it will be
+some minutes later. A probability never rises with the level. Imports lightgbm and numba: workers, the replay and
+training only, never the service process.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+
+from prewarm.domain import Float32Array, FloatArray, InputError, Int32Array
+from prewarm.forecast.levels.feature_table import COLUMN, columns_of
+from prewarm.forecast.levels.features import Questions, feature_rows, open_questions
+from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
+
+SHIPPED = Path(__file__).with_name("models")
+NEXT_MINUTE, LATER, CARD = "levels_next.txt.gz", "levels_later.txt.gz", "levels.json"
+LONGEST_AHEAD = 15  # minutes; the later booster was trained for 1 to this many
+THREADS = 2
+
+_PARTS = (
+    ("idle_minutes", "age"),
+    ("hazard_at_this_age", "hazard"),
+    ("after_the_same_gap", "order1_exact"),
+    ("after_the_same_pattern", "longest_8"),
+    ("strongest_period_minutes", "evidence_period"),
+    ("hits_at_that_period", "evidence_share"),
+    ("hits_in_10_minutes", "hits_10"),
+    ("hits_in_60_minutes", "hits_60"),
+)
+
+
+class LevelModel:
+    """P(N >= k | minutes before now) for every function of a history. `name`, `version` and `card` say which model."""
+
+    def __init__(self, next_minute: Any, later: Any | None, card: Mapping[str, object]) -> None:
+        self._next = next_minute
+        self._later = later
+        self.card = dict(card)
+        self.name = "levels"
+        self.version = str(card.get("version", "0"))
+
+    @classmethod
+    def load(cls, folder: Path = SHIPPED) -> LevelModel:
+        """The model in `folder`, as shipped or as written by training; InputError where a file is missing or broken."""
+        try:
+            card = json.loads((folder / CARD).read_text())
+            boosters = [
+                lightgbm.Booster(model_str=gzip.decompress((folder / name).read_bytes()).decode())
+                for name in (NEXT_MINUTE, LATER)
+            ]
+        except (OSError, ValueError, EOFError, lightgbm.basic.LightGBMError) as broken:
+            raise InputError(f"{folder}: no usable level model ({broken})") from broken
+        return cls(boosters[0], boosters[1], card)
+
+    def p_at_least(self, history: SparseHistory, *, groups_off: frozenset[str] = frozenset()) -> LevelProbabilities:
+        """P(N >= k) at minute `history.now_minute`, levels 1 to one above the highest seen where that is near.
+
+        `groups_off` blanks groups of `feature_table.GROUPS` for an ablation.
+        """
+        return _answer(self._next, history, open_questions(history), groups_off, with_ahead=False)
+
+    def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
+        """P(N >= k) for the minute now + `minutes` - 1, 1 <= minutes <= 15, from the same past."""
+        if not 1 <= minutes <= LONGEST_AHEAD or self._later is None:
+            raise InputError(f"minutes ahead: must be 1 to {LONGEST_AHEAD}, are {minutes}")
+        asked = open_questions(history, ahead=minutes - 1)
+        return _answer(self._later, history, asked, frozenset(), with_ahead=True)
+
+    def reasons(self, history: SparseHistory, row: int) -> dict[str, float]:
+        """What speaks about one function's coming minute: idle age, hazards, strongest period, hits lately."""
+        one = np.array([1], np.int32)
+        asked = Questions(one * row, one, one * history.now_minute, one * 0)
+        seen = feature_rows(history, asked)[0]
+        values = {name: float(seen[COLUMN[feature]]) for name, feature in _PARTS}
+        return {name: round(value, 4) for name, value in values.items() if np.isfinite(value)}
+
+
+def predicted(booster: Any, rows: Float32Array) -> Float32Array:
+    """Probabilities (n,) of a booster for feature rows (n, columns)."""
+    if len(rows) == 0:
+        return np.zeros(0, np.float32)
+    chance: FloatArray = booster.predict(rows, num_threads=THREADS)
+    return chance.astype(np.float32)
+
+
+def with_minutes_ahead(rows: Float32Array, ahead: Int32Array) -> Float32Array:
+    """Feature rows with one more column, the minutes ahead."""
+    return np.concatenate([rows, ahead[:, None].astype(np.float32)], axis=1)
+
+
+def falling(row: Int32Array, p: Float32Array) -> Float32Array:
+    """p made non-rising within each row (rows contiguous, levels ascending): the smallest so far."""
+    result = p.copy()
+    same = np.r_[False, row[1:] == row[:-1]] if row.size else np.zeros(0, np.bool_)
+    while True:
+        above = same & (result > np.r_[np.inf, result[:-1]])
+        if not above.any():
+            return result
+        result[above] = result[np.flatnonzero(above) - 1]
+
+
+def _answer(
+    booster: Any, history: SparseHistory, asked: Questions, groups_off: frozenset[str], *, with_ahead: bool
+) -> LevelProbabilities:
+    rows = feature_rows(history, asked)
+    if groups_off:
+        rows[:, columns_of(groups_off)] = np.nan
+    if with_ahead:
+        rows = with_minutes_ahead(rows, asked.ahead)
+    p = falling(asked.row, predicted(booster, rows))
+    return LevelProbabilities(asked.row, asked.level.astype(np.int16), p)
