@@ -66,14 +66,23 @@ class LevelModel:
 
         `groups_off` blanks groups of `feature_table.GROUPS` for an ablation.
         """
-        return _answer(self._next, history, open_questions(history), groups_off, with_ahead=False)
+        asked = open_questions(history)
+        return _levels(asked, self.chances(history, asked, groups_off=groups_off))
+
+    def chances(
+        self, history: SparseHistory, asked: Questions, *, groups_off: frozenset[str] = frozenset()
+    ) -> Float32Array:
+        """P(N >= level) for questions about any minutes (questions,), which must be sorted so that the levels of one
+        row and minute stand together, rising; the answers never rise with the level. `asked.ahead` must be 0.
+        """
+        return _chances(self._next, history, asked, groups_off, with_ahead=False)
 
     def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
         """P(N >= k) for the minute now + `minutes` - 1, 1 <= minutes <= 15, from the same past."""
         if not 1 <= minutes <= LONGEST_AHEAD or self._later is None:
             raise InputError(f"minutes ahead: must be 1 to {LONGEST_AHEAD}, are {minutes}")
         asked = open_questions(history, ahead=minutes - 1)
-        return _answer(self._later, history, asked, frozenset(), with_ahead=True)
+        return _levels(asked, _chances(self._later, history, asked, frozenset(), with_ahead=True))
 
     def reasons(self, history: SparseHistory, row: int) -> dict[str, float]:
         """What speaks about one function's coming minute: idle age, hazards, strongest period, hits lately."""
@@ -97,24 +106,27 @@ def with_minutes_ahead(rows: Float32Array, ahead: Int32Array) -> Float32Array:
     return np.concatenate([rows, ahead[:, None].astype(np.float32)], axis=1)
 
 
-def falling(row: Int32Array, p: Float32Array) -> Float32Array:
-    """p made non-rising within each row (rows contiguous, levels ascending): the smallest so far."""
+def falling(level: Int32Array, p: Float32Array) -> Float32Array:
+    """p made non-rising with the level; the levels of one function and minute stand together, from 1 on."""
     result = p.copy()
-    same = np.r_[False, row[1:] == row[:-1]] if row.size else np.zeros(0, np.bool_)
+    above_first = level > 1
     while True:
-        above = same & (result > np.r_[np.inf, result[:-1]])
+        above = above_first & (result > np.r_[np.inf, result[:-1]])
         if not above.any():
             return result
         result[above] = result[np.flatnonzero(above) - 1]
 
 
-def _answer(
+def _chances(
     booster: Any, history: SparseHistory, asked: Questions, groups_off: frozenset[str], *, with_ahead: bool
-) -> LevelProbabilities:
+) -> Float32Array:
     rows = feature_rows(history, asked)
     if groups_off:
         rows[:, columns_of(groups_off)] = np.nan
     if with_ahead:
         rows = with_minutes_ahead(rows, asked.ahead)
-    p = falling(asked.row, predicted(booster, rows))
+    return falling(asked.level, predicted(booster, rows))
+
+
+def _levels(asked: Questions, p: Float32Array) -> LevelProbabilities:
     return LevelProbabilities(asked.row, asked.level.astype(np.int16), p)
