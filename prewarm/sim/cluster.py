@@ -9,7 +9,6 @@ All policies see the same arrivals and, function by function, the same draws of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -34,9 +33,7 @@ def simulate(
         raise InputError(f"simulate: {len(functions)} functions need as many scalers, have {len(scalers)}")
     cluster = _Cluster(functions, settings, rng)
     agenda = Agenda()
-    for who, (function, scaler) in enumerate(zip(functions, scalers, strict=True)):
-        first = float(function.arrival[0]) if function.arrival.size else math.inf
-        agenda.put(min(first, tick_at_or_after(max(0.0, scaler.wake_s(0.0)), settings.tick_s)), who)
+    for who in range(len(functions)):
         agenda.put(0.0, who)
     told = 0.0
     while (event := agenda.take(settings.horizon_s)) is not None:
@@ -79,12 +76,12 @@ class _Cluster:
     def next_call_s(self, who: int, scaler: Scaler, now_s: float) -> float:
         """When the function's scaler is asked next: on the grid, or at the very call that finds no instance."""
         pool, tick_s = self.pools[who], self.settings.tick_s
+        following = next_tick(now_s, tick_s)
         if pool.in_system > 0:
-            return next_tick(now_s, tick_s)
+            return following
+        wake = max(tick_at_or_after(scaler.wake_s(now_s), tick_s), following)
         call = pool.next_arrival_s
-        poke = call if pool.held == 0 else tick_at_or_after(call, tick_s)
-        wake = max(tick_at_or_after(scaler.wake_s(now_s), tick_s), next_tick(now_s, tick_s))
-        return max(now_s, min(poke, wake))
+        return min(wake, call if pool.held == 0 else max(tick_at_or_after(call, tick_s), following))
 
     def _start(self, pool: FunctionPool, count: int, now_s: float) -> None:
         """Start up to `count` instances, as many as the control plane begins before the next tick and memory holds."""

@@ -41,6 +41,7 @@ class MinuteWorkload:
     concurrency: (n, T) mean instances busy; need: (n, T) instances that had to exist; memory_gb: (n,) GB of 1,000 MB,
     NaN where unknown. `binary` marks a set whose need is only "called or not", its waste counted in function-minutes.
     unknown: (n, T) minutes of which nothing is known (need 0 there), None where all are known; they are not scored.
+    calls: (n, T) calls of each minute (0 where unknown), None where the trace does not count them.
     """
 
     keys: tuple[str, ...]
@@ -50,6 +51,7 @@ class MinuteWorkload:
     start_minute: int = 0
     binary: bool = False
     unknown: BoolArray | None = None
+    calls: FloatArray | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.keys), self.need.shape[1] if self.need.ndim == 2 else -1)
@@ -86,6 +88,7 @@ class MinuteWorkload:
             self.start_minute,
             self.binary,
             None if self.unknown is None else take(self.unknown),
+            None if self.calls is None else take(self.calls),
         )
 
 
@@ -137,11 +140,30 @@ class _Sums:
 
 def score(workload: MinuteWorkload, allocations: Int32Array, *, cold_cost: float = COLD_COST) -> Score:
     """Score F = `allocations` (n, T) by the minute protocol; `cold_cost` is RUM's price of a cold start."""
-    if allocations.shape != workload.need.shape:
-        raise InputError(f"allocations: must have shape {workload.need.shape}, have {allocations.shape}")
-    rows = max(1, BLOCK_CELLS // max(1, workload.minutes))
-    blocks = [slice(at, at + rows) for at in range(0, len(workload.keys), rows)]
-    return _summary([_block(workload, allocations, block) for block in blocks], workload, cold_cost)
+    tally = Tally()
+    tally.add(workload, allocations)
+    return tally.score(cold_cost=cold_cost)
+
+
+class Tally:
+    """Adds up a policy's row part by part, for traces of which only some functions fit in memory at a time."""
+
+    def __init__(self) -> None:
+        self._blocks: list[_Sums] = []
+        self._binary = False
+
+    def add(self, workload: MinuteWorkload, allocations: Int32Array) -> None:
+        """Take in some functions and what was kept warm for them, (n, T)."""
+        if allocations.shape != workload.need.shape:
+            raise InputError(f"allocations: must have shape {workload.need.shape}, have {allocations.shape}")
+        rows = max(1, BLOCK_CELLS // max(1, workload.minutes))
+        self._binary = workload.binary
+        for at in range(0, len(workload.keys), rows):
+            self._blocks.append(_block(workload, allocations, slice(at, at + rows)))
+
+    def score(self, *, cold_cost: float = COLD_COST) -> Score:
+        """The row over everything added."""
+        return _summary(self._blocks, binary=self._binary, cold_cost=cold_cost)
 
 
 def cold_starts(need: Int32Array, allocations: Int32Array) -> Int32Array:
@@ -188,14 +210,14 @@ def _idle(used: FloatArray, held: Int32Array) -> FloatArray:
     return np.asarray(np.maximum(held - used, 0.0).sum(axis=1))
 
 
-def _summary(blocks: list[_Sums], workload: MinuteWorkload, cold_cost: float) -> Score:
+def _summary(blocks: list[_Sums], *, binary: bool, cold_cost: float) -> Score:
     cold = np.concatenate([block.cold for block in blocks]) if blocks else np.zeros(0, np.int64)
     need = np.concatenate([block.need for block in blocks]) if blocks else np.zeros(0, np.int64)
     called = need > 0
     rates = cold[called] / need[called]
     waste = math.fsum(block.waste_gb_s for block in blocks)
     minutes = math.fsum(block.waste_minutes for block in blocks)
-    known = math.isfinite(waste) and not workload.binary
+    known = math.isfinite(waste) and not binary
     ours, theirs = (
         (waste, math.fsum(block.ka10_gb_s for block in blocks))
         if known

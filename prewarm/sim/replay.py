@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from prewarm.domain import FloatArray, InputError, Int32Array
-from prewarm.sim.minute import MinuteWorkload, Score, score
+from prewarm.sim.minute import MinuteWorkload, Score, Tally
 from prewarm.sim.policies import check_names, policy
 from prewarm.sim.requests import TIMEOUT_S, ClusterSettings, Outcome, RequestFunction
 from prewarm.sim.startup import LogNormalStart
@@ -29,6 +29,8 @@ START = LogNormalStart.of_mean_sd(2.3, 1.15)  # start-up time of the latency pro
 CONCURRENCY_LIMIT = 100  # Knative's default, kept by 93 % of the applications at one provider
 SETTLED_S = 1e-6  # waiting of less is rounding
 REFERENCE = "ka-10"
+PART_CELLS = 150_000_000  # function-minutes held at a time, about 16 bytes each
+COUPLED = "faascache-"  # policies in which functions compete
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,58 +70,82 @@ class ReplayOptions:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What was replayed and what came of it."""
+    """What was replayed and what came of it.
+
+    workload: the functions of the trace, or the first part of them where they were replayed in parts.
+    """
 
     trace: Trace
     workload: MinuteWorkload
     mode: Mode
     policies: tuple[PolicyResult, ...]
+    unknown_minutes: int
 
 
 def replay(trace: Trace, names: Sequence[str], options: ReplayOptions, *, progress: Told | None = None) -> Replay:
     """Run every policy in `names` over the trace; `progress` is told the share done and the policy at work."""
     check_names(names)
+    if options.mode == "minute":
+        return _by_minute(trace, names, options, progress)
     workload = minute_workload(trace)
-    run = _by_minute if options.mode == "minute" else _by_request
-    results = run(trace, workload, names, options, _Steps(len(names), progress))
-    return Replay(trace, workload, options.mode, tuple(results))
+    results = _by_request(trace, workload, names, options, _Steps(len(names), progress))
+    return Replay(trace, workload, "request", tuple(results), _unknown(workload))
 
 
 class _Steps:
-    """Turns the progress of one policy after another into progress of the whole."""
+    """Turns the progress of one step after another into progress of the whole."""
 
-    def __init__(self, policies: int, told: Told | None) -> None:
-        self._policies = max(1, policies)
+    def __init__(self, steps: int, told: Told | None) -> None:
+        self._steps = max(1, steps)
         self._told = told
 
     def of(self, index: int, name: str) -> Callable[[float], None] | None:
-        """What policy number `index` may tell its own share to."""
+        """What step number `index` may tell its own share to."""
         told = self._told
         if told is None:
             return None
-        return lambda share: told((index + share) / self._policies, name)
+        return lambda share: told((index + share) / self._steps, name)
 
 
-def _by_minute(
-    trace: Trace, workload: MinuteWorkload, names: Sequence[str], options: ReplayOptions, steps: _Steps
-) -> list[PolicyResult]:
-    results = []
-    for index, name in enumerate(names):
-        chosen = policy(name, cold_weight=options.cold_weight)
-        warm = chosen.allocations(workload, progress=steps.of(index, name))
-        if options.allocations is not None:
-            write_allocations(options.allocations / f"{name}.csv", trace.labels, warm)
-        results.append(PolicyResult(name, score(workload, warm), allocations=warm))
-    return results
+def _by_minute(trace: Trace, names: Sequence[str], options: ReplayOptions, told: Told | None) -> Replay:
+    """Part by part where the trace is large; policies then see some functions at a time, and a cache cannot."""
+    parts = list(trace.row_chunks(PART_CELLS))
+    coupled = [name for name in names if name.startswith(COUPLED)]
+    if len(parts) > 1 and coupled:
+        raise InputError(f"policy {coupled[0]!r}: needs all {trace.functions} functions at once, which are too many")
+    chosen = [policy(name, cold_weight=options.cold_weight) for name in names]
+    steps = _Steps(len(parts) * len(names), told)
+    tallies = [Tally() for _ in names]
+    shown: list[tuple[MinuteWorkload, list[Int32Array]]] = []
+    unknown = 0
+    for part, rows in enumerate(parts):
+        workload = minute_workload(trace.select(np.arange(rows.start, rows.stop)) if len(parts) > 1 else trace)
+        unknown += _unknown(workload)
+        kept = []
+        for index, each in enumerate(chosen):
+            warm = each.allocations(workload, progress=steps.of(part * len(names) + index, each.name))
+            tallies[index].add(workload, warm)
+            if options.allocations is not None:
+                write_allocations(options.allocations / f"{each.name}.csv", trace.labels[rows], warm, append=part > 0)
+            kept.append(warm)
+        shown = shown or [(workload, kept)]
+    rows_of = zip(names, tallies, shown[0][1], strict=True)
+    results = tuple(PolicyResult(name, tally.score(), allocations=warm) for name, tally, warm in rows_of)
+    return Replay(trace, shown[0][0], "minute", results, unknown)
 
 
-def write_allocations(path: Path, labels: Sequence[str], warm: Int32Array) -> None:
+def _unknown(workload: MinuteWorkload) -> int:
+    return 0 if workload.unknown is None else int(workload.unknown.sum())
+
+
+def write_allocations(path: Path, labels: Sequence[str], warm: Int32Array, *, append: bool = False) -> None:
     """`app_id,0,1,...`: instances kept warm in each minute, as decided before it; labels as they stand in the trace."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with path.open("a" if append else "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
-            rows.writerow(["app_id", *range(warm.shape[1])])
+            if not append:
+                rows.writerow(["app_id", *range(warm.shape[1])])
             rows.writerows([label, *row.tolist()] for label, row in zip(labels, warm, strict=True))
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -32,7 +32,7 @@ def to_json(replay: Replay, path: Path) -> Json:
             "functions": trace.functions,
             "minutes": trace.minutes,
             "rejected_rows": trace.report.rejected_rows,
-            "unknown_minutes": 0 if replay.workload.unknown is None else int(replay.workload.unknown.sum()),
+            "unknown_minutes": replay.unknown_minutes,
         },
         "mode": replay.mode,
         "policies": [_policy_json(result) for result in replay.policies],

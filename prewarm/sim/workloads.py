@@ -32,9 +32,10 @@ def minute_workload(trace: Trace) -> MinuteWorkload:
     if trace.step_s != 60:
         raise InputError(f"trace: the minute protocol needs steps of 60 s, has {trace.step_s} s")
     need = trace.need()
-    counts = trace.dense_concurrency() if trace.concurrency_given else trace.dense_count()
-    unknown = np.isnan(counts)
-    busy = np.where(unknown, 0.0, counts).astype(np.float64) if trace.concurrency_given else need.astype(np.float64)
+    given = trace.dense_concurrency() if trace.concurrency_given else trace.dense_count()
+    unknown = np.isnan(given)
+    busy = np.where(unknown, 0.0, given).astype(np.float64) if trace.concurrency_given else need.astype(np.float64)
+    counted = bool(np.isfinite(trace.totals()).any())
     memory = np.where(trace.memory_imputed & ~trace.concurrency_given, np.nan, trace.memory_mb) / 1000.0
     return MinuteWorkload(
         trace.keys,
@@ -44,6 +45,7 @@ def minute_workload(trace: Trace) -> MinuteWorkload:
         trace.start_minute,
         binary=not trace.concurrency_given,
         unknown=unknown if unknown.any() else None,
+        calls=np.nan_to_num(trace.dense_count()).astype(np.float64) if counted else None,
     )
 
 

@@ -44,7 +44,7 @@ def reference_waits(arrival: FloatArray, service: FloatArray, free_at: list[floa
     return waits
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     gaps=st.lists(st.floats(0.0, 3.0), min_size=1, max_size=60),
     service=st.lists(st.floats(0.01, 5.0), min_size=60, max_size=60),
@@ -167,6 +167,12 @@ def test_what_a_scaler_is_shown_is_what_happened() -> None:
     assert (shown[4.0].in_system, shown[4.0].waiting, shown[4.0].ready) == (2, 1, 1)
     assert shown[8.0].concurrency.tolist() == pytest.approx([0.0, 0.0, 1.0, 2.0, 1.5, 1.0, 0.5, 0.0])
     assert (shown[8.0].in_system, shown[0.0].held) == (0, 0)
+
+
+def test_a_call_right_after_a_tick_does_not_stop_the_ticks() -> None:
+    watching = Watching()
+    run(calls([1e-12]), watching, ClusterSettings(20.0))
+    assert [now for now, _ in watching.seen] == [2.0 * tick for tick in range(11)]
 
 
 @settings(max_examples=30, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from prewarm.domain import InputError
+from prewarm.sim import replay as replay_module
 from prewarm.sim import report
 from prewarm.sim.replay import Replay, ReplayOptions, replay, waits
 from prewarm.traces.detect import read_trace
@@ -87,6 +89,27 @@ def test_progress_runs_from_policy_to_policy(trace: Trace) -> None:
     replay(trace, NAMES, ReplayOptions(), progress=lambda share, name: told.append((share, name)))
     assert [name for _, name in told] == NAMES
     assert [share for share, _ in told] == pytest.approx([1 / 3, 2 / 3, 1.0])
+
+
+def test_a_large_trace_is_replayed_in_parts_with_the_same_result(
+    trace: Trace, by_minute: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay(trace, NAMES, ReplayOptions(allocations=tmp_path / "whole"))
+    monkeypatch.setattr(replay_module, "PART_CELLS", 60)
+    told: list[float] = []
+    parts = replay(trace, NAMES, ReplayOptions(allocations=tmp_path / "parts"), progress=lambda s, _: told.append(s))
+    for part, whole in zip(parts.policies, by_minute.policies, strict=True):
+        assert asdict(part.score) == pytest.approx(asdict(whole.score))
+    assert parts.workload.keys == by_minute.workload.keys[:1]
+    assert told == pytest.approx([step / 6 for step in range(1, 7)])
+    for name in NAMES:
+        assert (tmp_path / "parts" / f"{name}.csv").read_text() == (tmp_path / "whole" / f"{name}.csv").read_text()
+
+
+def test_a_cache_cannot_be_replayed_in_parts(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_module, "PART_CELLS", 60)
+    with pytest.raises(InputError, match="faascache-1': needs all 2 functions at once"):
+        replay(trace, ["faascache-1"], ReplayOptions())
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, math.nan])

@@ -34,6 +34,7 @@ def test_a_concurrency_matrix_gives_needs_and_memory(tmp_path: Path) -> None:
     assert made.concurrency[0].tolist() == pytest.approx([0.0, 0.5, 1.2])
     assert not made.binary
     assert made.unknown is None
+    assert made.calls is None
 
 
 def test_an_empty_cell_is_unknown_and_not_scored(tmp_path: Path) -> None:
@@ -55,6 +56,11 @@ def test_counts_are_called_or_not(tmp_path: Path) -> None:
     assert made.binary
     assert made.need.tolist() == [[0, 1, 1], [1, 0, 0]]
     assert np.isnan(made.memory_gb).all()
+    assert made.calls is not None
+    assert made.calls.tolist() == [[0, 3, 1], [2, 0, 0]]
+    first = made.first(2).calls
+    assert first is not None
+    assert first.tolist() == [[0, 3], [2, 0]]
 
 
 def test_counts_are_spread_over_their_minutes(tmp_path: Path) -> None:
