@@ -8,6 +8,7 @@ least squares) is steadier where bursts are large. The boosted model reads all o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,26 +66,51 @@ class LinearFit:
         return out
 
 
-def fit_linear(root: FloatArray, now: int, horizon: int, recipe: Recipe) -> LinearFit:
-    """Fitted on the newest FITTED_POINTS targets before `now`; root (T,) without gaps, now > LONGEST_LAG."""
+def fit_linear(root: FloatArray, now: int, horizons: Sequence[int], recipe: Recipe) -> dict[int, LinearFit]:
+    """By horizon, fitted on the newest FITTED_POINTS targets before `now`; root (T,) without gaps, now > LONGEST_LAG.
+
+    The horizons share one table of lags and, where nothing is reweighted, one matrix of products.
+    """
     targets = np.arange(max(now - FITTED_POINTS, LONGEST_LAG), now)
-    lags = recipe.lags(horizon)
+    lags = recipe.lags(min(horizons))
     seen, y = root[targets[:, None] - lags], root[targets]
-    weight = np.ones(len(y))
-    fit = _weighted(seen, y, weight, recipe.penalty, lags)
-    for _ in range(recipe.rounds):
-        miss = np.abs(y - fit.predict(root, targets))
-        weight = 1.0 / np.maximum(miss, max(0.3 * float(np.median(miss)), 1e-6))
-        fit = _weighted(seen, y, weight / weight.mean(), recipe.penalty, lags)
-    return fit
+    even = _products(seen, y, np.ones(len(y)))
+    fits: dict[int, LinearFit] = {}
+    for horizon in horizons:
+        known = np.flatnonzero(lags >= horizon)
+        fit = _solved(even, known, lags, recipe.penalty)
+        mine = seen[:, known] if recipe.rounds else seen
+        for _ in range(recipe.rounds):
+            miss = np.abs(y - fit.offset - (mine - fit.centre) @ fit.weights)
+            weight = 1.0 / np.maximum(miss, max(0.3 * float(np.median(miss)), 1e-6))
+            everything = np.arange(len(known))
+            fit = _solved(_products(mine, y, weight / weight.mean()), everything, lags[known], recipe.penalty)
+        fits[horizon] = fit
+    return fits
 
 
-def _weighted(seen: FloatArray, y: FloatArray, weight: FloatArray, penalty: float, lags: IntArray) -> LinearFit:
+@dataclass(frozen=True, slots=True)
+class _Products:
+    """Weighted means of lags (L,) and outcome, products of lags with lags (L, L) and with the outcome (L,)."""
+
+    centre: FloatArray
+    offset: float
+    gram: FloatArray
+    cross: FloatArray
+
+
+def _products(seen: FloatArray, y: FloatArray, weight: FloatArray) -> _Products:
     total = weight.sum()
     centre = weight @ seen / total
     offset = float(weight @ y / total)
     moved = seen - centre
-    gram = (moved * weight[:, None]).T @ moved
+    weighed = moved * weight[:, None]
+    return _Products(centre, offset, weighed.T @ moved, weighed.T @ (y - offset))
+
+
+def _solved(products: _Products, known: IntArray, lags: IntArray, penalty: float) -> LinearFit:
+    """The penalised fit on the lags at the places `known`."""
+    gram = products.gram[np.ix_(known, known)]
     pull = penalty * max(float(np.trace(gram)) / len(gram), 1e-9)
-    weights = np.linalg.solve(gram + pull * np.eye(len(gram)), moved.T @ (weight * (y - offset)))
-    return LinearFit(lags, centre, offset, weights)
+    weights: FloatArray = np.linalg.solve(gram + pull * np.eye(len(gram)), products.cross[known]).astype(np.float64)
+    return LinearFit(lags[known], products.centre[known], products.offset, weights)

@@ -31,7 +31,8 @@ class Refit:
 
 def refit(past: Past, now: int, horizons: tuple[int, ...] = HORIZONS) -> Refit:
     """Learned from the points before `now`; needs `now` >= NEEDED_POINTS."""
-    linear = {h: tuple(fit_linear(past.root, now, h, recipe) for recipe in RECIPES) for h in horizons}
+    fits = [fit_linear(past.root, now, horizons, recipe) for recipe in RECIPES]
+    linear = {h: tuple(fit[h] for fit in fits) for h in horizons}
     folded = past.residual[max(WEEK, now - FOLD_DAYS * DAY) : now]
     return Refit(now, linear, comb_periods(folded))
 

@@ -5,11 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prewarm.forecast.dense.linear import FITTED_POINTS, LONGEST_LAG, RECIPES, Recipe, fit_linear
+from prewarm.domain import FloatArray
+from prewarm.forecast.dense.linear import FITTED_POINTS, LONGEST_LAG, RECIPES, LinearFit, Recipe
+from prewarm.forecast.dense.linear import fit_linear as fit_horizons
 from prewarm.forecast.dense.root import DAY
 from tests.forecast.dense.made_dense import timers
 
 NOW = 9 * DAY
+
+
+def fit_linear(root: FloatArray, now: int, horizon: int, recipe: Recipe) -> LinearFit:
+    return fit_horizons(root, now, (horizon,), recipe)[horizon]
+
+
+@pytest.mark.parametrize("recipe", RECIPES[:2])
+def test_horizons_fitted_together_are_those_fitted_alone(recipe: Recipe) -> None:
+    root = np.sqrt(timers(10, seed=8))
+    together = fit_horizons(root, NOW, (1, 15), recipe)
+    for horizon, fit in together.items():
+        alone = fit_linear(root, NOW, horizon, recipe)
+        np.testing.assert_array_equal(fit.lags, alone.lags)
+        np.testing.assert_allclose(fit.weights, alone.weights, atol=1e-8)
 
 
 @pytest.mark.parametrize("horizon", [1, 5, 15, 60])
