@@ -21,7 +21,7 @@ from tests.sim.made import calls, workload
 @pytest.fixture
 def functions() -> list[RequestFunction]:
     """One function called every ten minutes for two hours."""
-    return [calls(np.arange(12) * 600.0 + 5.0, limit=10)]
+    return [calls([600.0 * each + 5.0 for each in range(12)], limit=10)]
 
 
 @pytest.fixture
@@ -70,11 +70,9 @@ def test_an_unknown_name_is_refused(functions: list[RequestFunction], by_minute:
         scalers("ka-forever", functions, by_minute)
 
 
-@pytest.mark.parametrize(
-    "module", ["prewarm.sim.replay", "prewarm.sim.report", "prewarm.sim.cluster", "prewarm.sim.policies"]
-)
+@pytest.mark.parametrize("module", ["replay", "report", "cluster", "policies"])
 def test_compilers_models_and_drawing_are_loaded_late(module: str) -> None:
     heavy = ("numba", "matplotlib", "statsmodels", "pandas", "torch", "lightgbm")
-    code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
+    code = f"import sys, prewarm.sim.{module}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
