@@ -25,9 +25,9 @@ import orjson
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
 
 CONNECTIONS = 32
-ROUNDS = 5
+ROUNDS = 12
 FUNCTIONS = 40
-ROUND_S = 3.0
+ROUND_S = 1.0
 STARTS = 3
 
 

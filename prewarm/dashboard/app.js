@@ -30,7 +30,7 @@ function showFigures(overview) {
   const { totals, service } = overview;
   const avoided = totals.cold_ka10 - totals.cold;
   const cold = $("fig-cold");
-  cold.textContent = totals.cold_ka10 ? compact(avoided) : "–";
+  cold.textContent = totals.cold_ka10 ? compact(avoided).replace("-", "−") : "–";
   cold.className = `figure ${avoided >= 0 ? "good" : "bad"}`;
   const relative = share(totals.cold, totals.cold_ka10);
   $("note-cold").textContent = `${compact(totals.cold)} against ${compact(totals.cold_ka10)} of KA-10${relative === null ? "" : ` (${relative <= 0 ? "−" : "+"}${Math.abs(relative * 100).toFixed(0)} %)`}, in ${when(service.now - totals.since)}`;
@@ -164,7 +164,7 @@ async function loadDetail() {
   if (key !== state.chosen) return;
   drawFunction($("chart-function"), history, forecast);
   showWhy(decision);
-  $("detail-sub").textContent = `${forecast.model}: ${forecast.reason}`;
+  $("detail-sub").textContent = `Forecast: ${forecast.reason}`;
 }
 
 async function choose(key) {
