@@ -85,7 +85,8 @@ class Replica:
             found.append((lengths, minute, arena.count[index], arena.concurrency[index]))
         size = len(tail)
         lengths, minute, count, running = (np.concatenate(column) for column in zip(*found, strict=True))
-        return HitView(minute, count, running, pointers(lengths[:size]), tail.since, now)
+        since = np.maximum(tail.since, now - question.window_min).astype(np.int32)
+        return HitView(minute, count, running, pointers(lengths[:size]), since, now)
 
     def _grow(self, rows: int) -> None:
         while len(self._blocks) * BLOCK_ROWS < max(rows, 1):
