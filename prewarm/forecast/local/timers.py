@@ -177,7 +177,7 @@ def _recall(met: BoolArray, last_whole: IntArray, cycles: FloatArray) -> tuple[F
     over_all = np.minimum(met.sum(axis=1) / cycles, 1.0)
     newest = np.maximum(last_whole[:, None] - np.arange(RECENT)[None, :], 0)
     recent = np.take_along_axis(met, newest, axis=1).mean(axis=1)
-    gated = (recent > over_all) & (cycles >= 2 * RECENT)
+    gated = (over_all < RECALL) & (recent > over_all) & (cycles >= 2 * RECENT)
     return np.where(gated, recent, over_all), np.where(gated, float(RECENT), cycles), over_all
 
 
