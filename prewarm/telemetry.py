@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -107,10 +106,3 @@ def without_password(url: str) -> str:
     if not at or ":" not in login:
         return url
     return f"{scheme}{separator}{login.partition(':')[0]}:***@{place}"
-
-
-def count_changes(metrics: Metrics, changes: Mapping[str, int]) -> None:
-    """Add the number of decisions of each kind."""
-    for change, number in changes.items():
-        if number:
-            metrics.decisions.labels(change).inc(number)

@@ -29,7 +29,7 @@ from prewarm.domain import (
 from prewarm.history import HitView
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.track import Outlook
-from prewarm.loop.view import TickView
+from prewarm.loop.view import ModeTable, TickView
 from prewarm.policy.pool import Levels
 
 
@@ -114,6 +114,7 @@ async def run_tick(fleet: Fleet, parts: Parts, now: float) -> TickView:
             tag=chances.tag,
             because=chances.because,
         )
+        made = _paused(made, fleet.told.modes)
         if fleet.view is None:
             seen = fleet.history.sparse(int(now // 60), int(fleet.history.retention.minute_days * 1440))
         view = _view(fleet, made, chances, tags=tags, last_call=_last_calls(seen))
@@ -166,6 +167,14 @@ def _state(fleet: Fleet, platform: Platform, now: float) -> FleetState:
     return FleetState(
         keys, fleet.rows, platform.warm(keys), data.astype(np.int32), age_s.astype(np.float64), lower_since
     )
+
+
+def _paused(made: TickDecisions, modes: ModeTable) -> TickDecisions:
+    """Functions whose mode is `paused` keep what they have, whatever would be decided."""
+    if Mode.PAUSED not in (modes.default, *modes.namespaces.values()):
+        return made
+    paused = np.array([modes.of(key) is Mode.PAUSED for key in made.state.keys], dtype=np.bool_)
+    return replace(made, to_count=np.where(paused, made.state.warm, made.to_count).astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)

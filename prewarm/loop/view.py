@@ -69,7 +69,8 @@ class TickView:
         made = self.decisions.decision(row)
         mode = self.modes.of(made.function)
         tag = self.tags.get(row, made.policy)
-        return replace(made, mode=mode, policy=tag, applied=made.id in self.applied)
+        held = f"paused; kept {made.to_count}" if mode is Mode.PAUSED else made.held
+        return replace(made, mode=mode, policy=tag, applied=made.id in self.applied, held=held)
 
     def changed(self) -> list[Decision]:
         """The decisions that change something, and the holds that begin."""

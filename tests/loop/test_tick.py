@@ -100,6 +100,17 @@ async def test_only_what_is_active_is_carried_out(tmp_path: Path) -> None:
         assert (await decided(service, "shop/a")).mode is Mode.SHADOW
 
 
+async def test_a_paused_namespace_keeps_what_it_has(tmp_path: Path) -> None:
+    async with running_service(tmp_path) as service:
+        await service.minute({"shop/a": 130, "pay/b": 130}, 0)
+        service.desk.fleet.tell(replace(service.desk.fleet.told, modes=ModeTable(Mode.SHADOW, {"shop": Mode.PAUSED})))
+        for sequence in range(1, 14):
+            await service.minute({"shop/a": 0, "pay/b": 0}, sequence)
+        assert (await decided(service, "pay/b")).to_count == 0
+        made = await decided(service, "shop/a")
+        assert (made.to_count, made.held, made.mode) == (2, "paused; kept 2", Mode.PAUSED)
+
+
 async def test_the_learned_share_leaves_the_rest_to_the_rule_and_says_so(tmp_path: Path) -> None:
     async with running_service(tmp_path) as service:
         ticks = service.desk.ticks

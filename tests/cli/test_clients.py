@@ -1,0 +1,98 @@
+"""`override`, `explain` and `config`: what a person types, what the service is told, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from prewarm.cli.client import ServiceClient, ServiceError
+from prewarm.cli.config import config
+from prewarm.cli.explain import explain
+from prewarm.cli.override import override
+from prewarm.domain import InputError
+from tests.cli.running import Process, serving
+
+PROGRAM = str(Path(sys.executable).with_name("prewarm"))
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A running world."""
+    with serving(tmp_path_factory.mktemp("clients")) as process:
+        process.until("/readyz")
+        yield process
+
+
+def said(command: object, *arguments: str) -> Result:
+    done = CliRunner().invoke(command, list(arguments))  # type: ignore[arg-type]
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+def test_an_override_is_set_listed_explained_and_ended(service: Process) -> None:
+    at = ("--service", service.url)
+    done = said(override, "set", "shop/checkout", "pin", "3", "--for", "2h", "--reason", "launch", "--owner", "me", *at)
+    assert done.output.startswith("shop/checkout: pin 3 until ")
+    assert done.output.endswith("(me: launch)\n")
+    listed = json.loads(said(override, "list", "--json", *at).output)
+    assert [(one["function"], one["value"]) for one in listed] == [("shop/checkout", 3)]
+    before = service.until("/readyz")["now"]
+    while service.until("/readyz")["now"] <= before + 60:
+        pass
+    why = said(explain, "shop/checkout", *at).output
+    assert "pin by me: launch" in why
+    identity = why.split("id ")[1].strip()
+    made = json.loads(said(explain, identity, "--json", *at).output) if len(identity) == 26 else {}
+    assert made.get("function", "shop/checkout") == "shop/checkout"
+    assert said(override, "end", "shop/checkout", *at).output.startswith("ended: shop/checkout: pin 3")
+    assert said(override, "list", *at).output == "no override holds\n"
+
+
+def test_it_has_to_be_said_when_an_override_ends() -> None:
+    with pytest.raises(InputError, match="one of --for, --until and --forever"):
+        override.main(["set", "a/b", "pin", "1", "--reason", "x"], standalone_mode=False)
+    with pytest.raises(InputError, match="must be a number with s, m, h, d or w"):
+        override.main(["set", "a/b", "pin", "1", "--reason", "x", "--for", "soon"], standalone_mode=False)
+
+
+def test_the_sentence_of_the_service_is_what_is_printed(service: Process) -> None:
+    client = ServiceClient(service.url)
+    with pytest.raises(ServiceError, match="function 'no/such' is not known here"):
+        client.read("/v1/functions/no%2Fsuch/decision")
+
+
+def test_without_a_service_there_is_one_line_and_a_hint() -> None:
+    done = subprocess.run(
+        [PROGRAM, "explain", "a/b", "--service", "http://127.0.0.1:9"], capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("prewarm: no service answers at http://127.0.0.1:9 (")
+    assert done.stderr.count("\n") == 1
+    with pytest.raises(InputError, match="must begin with http"):
+        ServiceClient("127.0.0.1:8808")
+
+
+def test_a_configuration_is_checked_without_starting_anything(tmp_path: Path) -> None:
+    good = tmp_path / "good.toml"
+    good.write_text('[serve]\nlisten = "127.0.0.1:9000"\n[[function]]\nkey = "shop/*"\nmin = 1\n')
+    assert said(config, "check", str(good)).output == (
+        f"{good}: good (1 function entries, 0 calls, listening on 127.0.0.1:9000)\n"
+    )
+    assert json.loads(said(config, "check", str(good), "--json").output)["function"][0]["min"] == 1
+    bad = tmp_path / "bad.toml"
+    bad.write_text('[[function]]\nkey = "shop/*"\nmin = -1\n')
+    with pytest.raises(InputError, match=r"function\[0\].min"):
+        config.main(["check", str(bad)], standalone_mode=False)
+
+
+@pytest.mark.parametrize("command", ["serve", "override", "explain", "config"])
+def test_help_shows_an_example(command: str) -> None:
+    done = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0
+    assert "Example" in done.stdout
