@@ -45,6 +45,7 @@ class LevelModel:
         self._next = next_minute
         self._later = later
         self.card = dict(card)
+        self._off: frozenset[str] = frozenset()
         self.name = "levels"
         self.version = str(card.get("version", "0"))
 
@@ -61,6 +62,13 @@ class LevelModel:
             raise InputError(f"{folder}: no usable level model ({broken})") from broken
         return cls(boosters[0], boosters[1], card)
 
+    def without(self, groups: frozenset[str]) -> LevelModel:
+        """The same model to which these groups of `feature_table.GROUPS` are unknown, for an ablation."""
+        columns_of(groups)
+        blanked = LevelModel(self._next, self._later, self.card)
+        blanked._off = self._off | groups
+        return blanked
+
     def p_at_least(self, history: SparseHistory, *, groups_off: frozenset[str] = frozenset()) -> LevelProbabilities:
         """P(N >= k) at minute `history.now_minute`, levels 1 to one above the highest seen where that is near.
 
@@ -75,14 +83,14 @@ class LevelModel:
         """P(N >= level) for questions about any minutes (questions,), which must be sorted so that the levels of one
         row and minute stand together, rising; the answers never rise with the level. `asked.ahead` must be 0.
         """
-        return _chances(self._next, history, asked, groups_off, with_ahead=False)
+        return _chances(self._next, history, asked, groups_off | self._off, with_ahead=False)
 
     def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
         """P(N >= k) for the minute now + `minutes` - 1, 1 <= minutes <= 15, from the same past."""
         if not 1 <= minutes <= LONGEST_AHEAD or self._later is None:
             raise InputError(f"minutes ahead: must be 1 to {LONGEST_AHEAD}, are {minutes}")
         asked = open_questions(history, ahead=minutes - 1)
-        return _levels(asked, _chances(self._later, history, asked, frozenset(), with_ahead=True))
+        return _levels(asked, _chances(self._later, history, asked, self._off, with_ahead=True))
 
     def reasons(self, history: SparseHistory, row: int) -> dict[str, float]:
         """What speaks about one function's coming minute: idle age, hazards, strongest period, hits lately."""

@@ -16,6 +16,7 @@ import numpy as np
 from prewarm.domain import BoolArray, Float32Array, FloatArray, InputError
 from prewarm.forecast.levels.features import Questions
 from prewarm.forecast.levels.history_view import SparseHistory
+from prewarm.forecast.levels.made_timers import made_timers
 from prewarm.traces.formats.concurrency import read_concurrency
 from prewarm.traces.formats.exemplars import read_exemplars
 from prewarm.traces.model import Trace
@@ -113,14 +114,15 @@ def resemblance(series: BoolArray, others: BoolArray, longest_shift: int = LONGE
     return best
 
 
-def bent_parts(counts: FloatArray, apps: int, rng: np.random.Generator) -> list[Part]:
-    """The exemplars as they are, turned, united to `apps` apps, and both of the latter as second levels."""
+def bent_parts(counts: FloatArray, apps: int, timers: int, rng: np.random.Generator) -> list[Part]:
+    """The exemplars as they are, turned, united to `apps` apps, both of the latter as second levels, made timers."""
     turned = with_durations(turn(counts, rng), rng)
     united = unite(counts, apps, rng)
     return [
         Part("day", counts, 1),
         Part("turned", turned, 1),
         Part("apps", united, 1),
+        Part("timers", made_timers(timers, counts, rng), 1),
         Part("second_level", over_bound(with_durations(turn(counts, rng), rng), rng), 2),
         Part("second_level_apps", over_bound(united, rng), 2),
     ]

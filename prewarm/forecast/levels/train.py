@@ -40,9 +40,10 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How much to fit: apps made, share of minutes drawn, trees of either booster, share of series held out."""
+    """How much to fit: apps and timers made, share of minutes drawn, trees, share of series held out."""
 
     apps: int = 300
+    timers: int = 500
     rate: float = 0.55
     trees: int = 200
     later_trees: int = 120
@@ -96,7 +97,7 @@ def fit(
     order = rng.permutation(len(counts))
     kept_out = int(len(counts) * settings.held_out)
     held, learned = counts[order[:kept_out]], counts[order[kept_out:]]
-    parts = bent_parts(learned, settings.apps, rng)
+    parts = bent_parts(learned, settings.apps, settings.timers, rng)
     told(0.05, "series made")
     boosters = []
     scores: dict[str, object] = {}
