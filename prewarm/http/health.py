@@ -36,7 +36,7 @@ async def readyz(call: Call[Desk]) -> object:
     if late_s > LATE_TICKS * fleet.settings.serve.tick_s:
         raise ProblemError(503, f"the last tick was {late_s:.0f} s ago", headers={"Retry-After": "5"})
     if (degraded := call.service.keeper.degraded) is not None:
-        raise ProblemError(503, f"the database takes no writes: {degraded}", headers={"Retry-After": "5"})
+        raise ProblemError(503, f"degraded: the database takes no writes: {degraded}", headers={"Retry-After": "5"})
     return {"status": "ready", "simulated": fleet.simulated, "now": view.now, "functions": len(view.keys)}
 
 

@@ -49,9 +49,10 @@ class WallClock:
 
     async def next_tick(self, tick_s: float) -> tuple[float, int]:
         """Sleeps to the next multiple of `tick_s`; a clock that was set meanwhile moves the tick, never repeats it."""
-        now = time.time()
-        wait_s = tick_s - now % tick_s
-        await asyncio.sleep(wait_s)
+        due = (time.time() // tick_s + 1) * tick_s
+        # A sleep may end a little early; only a clock that was set leaves more than a tick between now and due.
+        while 0 < (left_s := due - time.time()) <= tick_s:
+            await asyncio.sleep(left_s)
         return time.time(), 0
 
 

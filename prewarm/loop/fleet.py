@@ -97,8 +97,9 @@ class Fleet:
 
     def tell(self, told: Told) -> None:
         """Take what people said; it holds from the next tick on."""
+        if told.policies != self.told.policies:
+            self._forget()
         self.told = told
-        self._forget()
 
     def configure(self, settings: Settings) -> None:
         """Take a reloaded configuration."""

@@ -230,3 +230,12 @@ async def test_a_fleet_without_functions_ticks(tmp_path: Path) -> None:
         said = await (await service.client.get("/v1/overview")).json()
         assert (said["totals"]["functions"], said["totals"]["needed"]) == (0, None)
         assert (await service.client.get("/readyz")).status == 200
+
+
+async def test_ticks_of_the_wall_clock_are_whole_multiples_and_never_twice() -> None:
+    clock, seen = WallClock(), list[float]()
+    for _ in range(6):
+        now, skipped = await clock.next_tick(0.05)
+        seen.append(round(now // 0.05))
+        assert skipped == 0
+    assert len(set(seen)) == 6
