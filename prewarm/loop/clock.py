@@ -51,7 +51,7 @@ class WallClock:
         """Sleeps to the next multiple of `tick_s`; a clock that was set meanwhile moves the tick, never repeats it."""
         due = (time.time() // tick_s + 1) * tick_s
         # A sleep may end a little early; only a clock that was set leaves more than a tick between now and due.
-        while 0 < (left_s := due - time.time()) <= tick_s:
+        while 0 < (left_s := due - time.time()) <= tick_s:  # noqa: ASYNC110  time itself is waited for
             await asyncio.sleep(left_s)
         return time.time(), 0
 
