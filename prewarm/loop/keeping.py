@@ -92,12 +92,11 @@ class Keeper:
 
     async def keep_tick(self, view: TickView) -> None:
         """Write the decisions of a tick that changed something or were held; late or refused writes are counted."""
-        changed = view.changed()
         try:
-            await _in_time(self._store.submit(partial(add_decisions, decisions=changed)), TICK_WRITE_S)
+            await _in_time(self._store.submit(partial(add_decisions, decisions=view.news)), TICK_WRITE_S)
         except (StoreBusyError, StoreDownError) as error:
             self._fleet.metrics.errors.inc()
-            log.warning("decisions of a tick are not written yet", extra={"why": str(error), "count": len(changed)})
+            log.warning("decisions of a tick are not written yet", extra={"why": str(error), "count": len(view.news)})
 
     async def keep_mark(self, name: str, version: str, text: str) -> None:
         """Note how far something has come, such as the simulated world."""

@@ -119,9 +119,10 @@ async def run_tick(fleet: Fleet, parts: Parts, now: float) -> TickView:
             seen = fleet.history.sparse(int(now // 60), int(fleet.history.retention.minute_days * 1440))
         view = _view(fleet, made, chances, tags=tags, last_call=_last_calls(seen))
     with timed.phase("act"):
-        changed = view.changed()
+        changed = await asyncio.to_thread(view.changed)
         applied = await parts.applier.apply(tuple(one for one in changed if one.mode is Mode.ACTIVE))
-        view = replace(view, applied=applied)
+        news = tuple(replace(one, applied=True) if one.id in applied else one for one in changed)
+        view = replace(view, applied=applied, news=news)
     fleet.track.decided(int(now // 60), made.to_count, view.outlook)
     fleet.view = view
     _count(fleet, view)

@@ -53,6 +53,8 @@ class TickView:
     """Rows that another policy than the tick's decided (outside the learned share of their namespace)."""
     held_before: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """Which functions the tick before held, (n,) or shorter; a hold is news only when it begins."""
+    news: tuple[Decision, ...] = ()
+    """The decisions of `changed`, with what was carried out."""
     bodies: dict[str, bytes] = field(default_factory=dict)
 
     @property
