@@ -53,9 +53,7 @@ class ServiceClient:
             raise ServiceError(_sentence(error)) from None
         except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
             why = getattr(error, "reason", error)
-            raise ServiceError(
-                f"no service answers at {self._address} ({why}); start it: prewarm serve"
-            ) from None
+            raise ServiceError(f"no service answers at {self._address} ({why}); start it: prewarm serve") from None
 
     def _tls(self) -> ssl.SSLContext | None:
         return ssl.create_default_context() if self._address.startswith("https://") else None

@@ -21,9 +21,7 @@ from prewarm.settings_file import read_settings
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="TOML file; SIGHUP reads it again.")
 @click.option("--database", help="SQLite file or postgresql:// address [default: state/prewarm.db].")
 @click.option("--world/--no-world", default=True, show_default=True, help="A simulated fleet, or only what is pushed.")
-@click.option(
-    "--speed", default=60.0, show_default=True, type=click.FloatRange(1, 3600), help="Its seconds a second."
-)
+@click.option("--speed", default=60.0, show_default=True, type=click.FloatRange(1, 3600), help="Its seconds a second.")
 @click.option("--seed", default=7, show_default=True, type=click.IntRange(0, 2**31), help="Seed of the world.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON when ready.")
 def serve(config: Path | None, **options: Any) -> int:

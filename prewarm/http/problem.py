@@ -83,4 +83,5 @@ def _rule(kind: str, fault: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(fault["ctx"]["error"])
     known = _RULES.get(kind)
-    return known.format(**fault.get("ctx", {})) if known else str(fault["msg"]).lower().replace("input should", "must")
+    told = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in fault.get("ctx", {}).items()}
+    return known.format(**told) if known else str(fault["msg"]).lower().replace("input should", "must")
