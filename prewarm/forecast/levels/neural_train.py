@@ -1,4 +1,4 @@
-"""Training of the sequence model: fresh days every pass, a decaying step, averaged weights, a card of what it was fed.
+"""`prewarm train sequence`: fresh days every pass, a decaying step, averaged weights, a card of what it was fed.
 
 The loss is the log loss plus the cost of the decisions that the probabilities would lead to, so that most is learned
 near the thresholds. Runs on one core in minutes, is repeatable with its seed, and writes plain arrays (.npz) that
@@ -7,8 +7,10 @@ near the thresholds. Runs on one core in minutes, is repeatable with its seed, a
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +18,21 @@ import torch
 
 from prewarm.domain import Float32Array
 from prewarm.forecast.levels.neural import LevelNet, log_loss, price_loss
-from prewarm.forecast.levels.neural_data import Batch, Exemplars, draw_days, draw_queries
+from prewarm.forecast.levels.neural_data import Batch, Exemplars, draw_days, draw_queries, make_timers
+from prewarm.forecast.levels.neural_source import read_days
 from prewarm.forecast.levels.neural_tokens import count_tokens, describe
+
+MODEL = "neural.npz"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainPlan:
-    """How long and how fast: passes over fresh days, days a pass, share of minutes, queries a step, first step size."""
+    """How long and how fast: passes over fresh days, days a pass, timers to draw from, share of minutes, step."""
 
     passes: int = 10
     days: int = 800
+    timers: int = 4000
     minute_share: float = 0.25
     batch: int = 512
     step_size: float = 2e-3
@@ -61,12 +68,13 @@ def train(exemplars: Exemplars, plan: TrainPlan, progress: Callable[[Progress], 
     """A network fitted to days drawn from the exemplars; the same exemplars and plan give the same weights."""
     torch.manual_seed(plan.seed)
     rng = np.random.default_rng(plan.seed)
+    timers = make_timers(plan.timers, rng, exemplars.apart)
     net = LevelNet()
     optimiser = torch.optim.AdamW(net.parameters(), lr=plan.step_size, weight_decay=1e-3)
     average = {name: value.clone() for name, value in net.state_dict().items()}
     step = 0
     for done in range(plan.passes):
-        source = draw_queries(draw_days(exemplars, plan.days, rng), plan.minute_share, rng)
+        source = draw_queries(draw_days(exemplars, timers, plan.days, rng), plan.minute_share, rng)
         starts = range(0, len(source.queries), plan.batch)
         losses = []
         for start in starts:
@@ -101,9 +109,52 @@ def weights(net: LevelNet) -> dict[str, Float32Array]:
     return {name: value.detach().numpy().astype(np.float32) for name, value in net.state_dict().items()}
 
 
-def write(net: LevelNet, plan: TrainPlan, path: Path, facts: dict[str, object]) -> None:
-    """The weights to `path` (.npz) and a card beside it (.json): the plan, the facts given, the size."""
+def write(net: LevelNet, path: Path, facts: Mapping[str, object]) -> dict[str, object]:
+    """The weights to `path` (.npz) and a card beside it (.json): the facts given and the size; the card."""
     arrays = weights(net)
+    path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, allow_pickle=False, **arrays)
-    card = {"model": "LevelNet", "plan": asdict(plan), "parameters": int(sum(a.size for a in arrays.values())), **facts}
-    path.with_suffix(".json").write_text(json.dumps(card, indent=1, sort_keys=True) + "\n")
+    card = {"model": "LevelNet", "parameters": int(sum(a.size for a in arrays.values())), **facts}
+    path.with_suffix(".json").write_text(json.dumps(card, indent=1) + "\n")
+    return card
+
+
+def train_neural(
+    traces: Path,
+    seed: int,
+    out_dir: Path,
+    *,
+    plan: TrainPlan | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> dict[str, object]:
+    """Fit the network on the exemplars under `traces` and write it with its card to `out_dir`; the card.
+
+    On one thread, so that the same seed and versions give the same weights. InputError where a file is absent.
+    """
+    began = time.perf_counter()
+    plan = replace(plan or TrainPlan(), seed=seed)
+    exemplars, read = read_days(traces)
+    passes: list[Progress] = []
+
+    def tell(done: Progress) -> None:
+        passes.append(done)
+        if progress is not None:
+            progress(done.done / done.passes, f"pass {done.done} of {done.passes}, log loss {done.log_loss:.4f}")
+
+    torch.set_num_threads(1)
+    net = train(exemplars, plan, tell)
+    facts: dict[str, object] = {
+        "version": f"{VERSION}.{seed}",
+        "what": "P(N >= k) per function, level and minute, from the hits and marks of the last 1,440 minutes; no clock",
+        "command": f"prewarm train sequence --seed {seed}",
+        "seed": seed,
+        "data": read,
+        "settings": asdict(plan),
+        "scores_on_days_made_for_the_last_pass": {
+            "log_loss": round(passes[-1].log_loss, 5),
+            "price": round(passes[-1].price, 5),
+        },
+        "versions": {name: version(name) for name in ("torch", "numpy", "numba")},
+        "wall_s": round(time.perf_counter() - began, 1),
+    }
+    return write(net, out_dir / MODEL, facts)

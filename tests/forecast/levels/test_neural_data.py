@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from prewarm.domain import FloatArray
 from prewarm.forecast.levels.neural_data import (
     DAY,
     MAX_NEED,
@@ -11,8 +12,11 @@ from prewarm.forecast.levels.neural_data import (
     draw_days,
     draw_levels,
     draw_marks,
+    draw_period,
     draw_queries,
     draw_timer,
+    is_alike,
+    make_timers,
     minute_shares,
     needs,
 )
@@ -26,11 +30,33 @@ def make_rng(seed: int = 0) -> np.random.Generator:
 def test_a_timer_keeps_its_period_in_most_of_its_gaps() -> None:
     shares = []
     for seed in range(60):
-        gaps = np.diff(np.flatnonzero(draw_timer(make_rng(seed))))
+        gaps = np.diff(np.flatnonzero(draw_timer(draw_period(make_rng(seed)), make_rng(seed))))
         if len(gaps) >= 5:
             shares.append(float((np.abs(gaps - np.median(gaps)) <= 1).mean()))
     assert len(shares) > 30
     assert np.median(shares) > 0.85
+
+
+FIVE = (np.arange(DAY) % 5 == 2)[None]
+
+
+def test_no_timer_and_no_made_day_is_like_a_series_kept_apart() -> None:
+    timers = make_timers(300, make_rng(), FIVE)
+    assert len(timers) > 290
+    assert not is_alike(timers > 0, FIVE).any()
+    assert is_alike(make_timers(300, make_rng()) > 0, FIVE).any(), "the rule has something to leave out"
+    exemplars = Exemplars(FIVE.astype(np.float64), np.ones(1), FIVE)
+    days = draw_days(exemplars, timers, 200, make_rng(1))
+    assert 0 < len(days) < 200, "turned copies of the exemplar kept apart are gone"
+    assert not is_alike(days > 0, FIVE).any()
+
+
+def test_timers_of_a_common_period_stay_common_where_steady_ones_are_kept_apart() -> None:
+    def fives(timers: FloatArray) -> int:
+        return sum(int(np.median(np.diff(np.flatnonzero(x)))) == 5 for x in timers if np.count_nonzero(x) > 9)
+
+    free, kept = make_timers(400, make_rng()), make_timers(400, make_rng(), FIVE)
+    assert fives(kept) > 0.6 * fives(free) > 20
 
 
 def test_bending_moves_by_a_minute_or_loses_hits_and_never_invents_one() -> None:
@@ -46,7 +72,7 @@ def test_days_hold_the_exemplars_in_proportion_to_their_weight() -> None:
     counts = np.zeros((2, DAY))
     counts[0, 700] = 1
     counts[1, 100:110] = 1
-    days = draw_days(Exemplars(counts, np.array([3.0, 1.0])), 800, make_rng())
+    days = draw_days(Exemplars(counts, np.array([3.0, 1.0])), np.ones((1, DAY)), 800, make_rng())
     hits = (days > 0).sum(1)
     ratio = np.count_nonzero(hits == 1) / np.count_nonzero(hits == 10)
     assert 2.0 < ratio < 5.0

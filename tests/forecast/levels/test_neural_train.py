@@ -1,5 +1,6 @@
 """The sequence model learns what can be learned, repeatably; its shipped form gives the same numbers without torch."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -7,19 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prewarm.domain import InputError
 from prewarm.forecast.levels.history_view import SparseHistory
-from prewarm.forecast.levels.neural_data import DAY, Exemplars, draw_days, draw_queries
+from prewarm.forecast.levels.neural_data import DAY, Exemplars, draw_days, draw_queries, make_timers
 from prewarm.forecast.levels.neural_numpy import NeuralLevels
+from prewarm.forecast.levels.neural_source import read_days
 from prewarm.forecast.levels.neural_tokens import count_tokens, describe
 
 torch = pytest.importorskip("torch", reason="the learn extra is not installed")
 
 from prewarm.forecast.levels.neural import LevelNet, log_loss, price_loss  # noqa: E402
-from prewarm.forecast.levels.neural_train import Progress, TrainPlan, read_queries, train, weights, write  # noqa: E402
+from prewarm.forecast.levels.neural_train import (  # noqa: E402
+    MODEL,
+    Progress,
+    TrainPlan,
+    read_queries,
+    train,
+    train_neural,
+    weights,
+    write,
+)
 
 SEVEN = np.zeros((1, DAY))
 SEVEN[0, ::7] = 1.0
-PLAN = TrainPlan(passes=2, days=40, minute_share=0.3, batch=128, step_size=6e-3, average=0.98)
+PLAN = TrainPlan(passes=2, days=30, timers=100, minute_share=0.3, batch=128, step_size=6e-3, average=0.98)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +63,7 @@ def test_a_timer_of_seven_minutes_is_expected_on_its_minute_and_on_no_other(trai
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_does_not() -> None:
-    plan = TrainPlan(passes=1, days=4, minute_share=0.1, batch=64)
+    plan = TrainPlan(passes=1, days=4, timers=9, minute_share=0.1, batch=64)
     first, again = (weights(train(Exemplars(SEVEN, np.ones(1)), plan)) for _ in range(2))
     other = weights(train(Exemplars(SEVEN, np.ones(1)), replace(plan, seed=1)))
     assert all(np.array_equal(first[name], again[name]) for name in first)
@@ -60,14 +72,14 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_does_not() -> Non
 
 def test_progress_is_told_after_every_pass() -> None:
     told: list[Progress] = []
-    train(Exemplars(SEVEN, np.ones(1)), TrainPlan(passes=2, days=3, minute_share=0.1, batch=64), told.append)
+    train(Exemplars(SEVEN, np.ones(1)), TrainPlan(passes=2, days=3, timers=9, minute_share=0.1, batch=64), told.append)
     assert [(x.done, x.passes) for x in told] == [(1, 2), (2, 2)]
     assert all(0 < x.price < 1 < 10 and x.log_loss > 0 for x in told)
 
 
 def test_numpy_gives_the_numbers_of_torch(trained: LevelNet) -> None:
     rng = np.random.default_rng(5)
-    source = draw_queries(draw_days(Exemplars(SEVEN, np.ones(1)), 12, rng), 0.05, rng)
+    source = draw_queries(draw_days(Exemplars(SEVEN, np.ones(1)), make_timers(50, rng), 12, rng), 0.05, rng)
     tokens, count, scalars = read_queries(source, slice(0, 600))
     assert int(count.min()) == 0, "queries without any past hit are among them"
     with torch.no_grad():
@@ -78,9 +90,8 @@ def test_numpy_gives_the_numbers_of_torch(trained: LevelNet) -> None:
 
 def test_weights_written_are_weights_read_with_a_card_of_their_making(trained: LevelNet, tmp_path: Path) -> None:
     path = tmp_path / "neural.npz"
-    write(trained, PLAN, path, {"data": "a timer"})
-    card = json.loads((tmp_path / "neural.json").read_text())
-    assert card["plan"]["passes"] == PLAN.passes
+    card = write(trained, path, {"data": "a timer"})
+    assert json.loads((tmp_path / "neural.json").read_text()) == card
     assert card["data"] == "a timer"
     assert card["parameters"] == sum(a.size for a in weights(trained).values())
     hits = list(range(0, 200, 7))
@@ -114,3 +125,63 @@ def test_tokens_of_training_are_those_of_the_kernel() -> None:
     np.testing.assert_array_equal(count.numpy(), expected)
     np.testing.assert_array_equal(tokens.numpy(), direct[0])
     np.testing.assert_array_equal(scalars.numpy(), direct[1])
+
+
+def write_traces(folder: Path, *, days: int) -> Path:
+    """Public files in small: exemplars with a timer of 13 minutes and others, their multiplicities, one app."""
+    made = folder / "azure2019-invitro"
+    apart = folder / "femux-azure2019"
+    made.mkdir(parents=True)
+    apart.mkdir()
+    counts = (np.random.default_rng(3).random((days, DAY)) < 0.03).astype(int)
+    counts[0] = np.arange(DAY) % 13 == 4
+    minutes = ",".join(str(m) for m in range(1, DAY + 1))
+    rows = [f"{i},{sum(row)},{','.join(map(str, row))}" for i, row in enumerate(counts)]
+    text = "\n".join([f"series_id,daily_total,{minutes}", *rows]) + "\n"
+    (made / "day_series_exemplars_1440.csv.gz").write_bytes(gzip.compress(text.encode()))
+    table = ["series_id,count_in_sample_a,count_in_sample_b", *(f"{i},{2 * i},{4 * i}" for i in range(days))]
+    (made / "day_sample1350_multiplicity.csv").write_text("\n".join(table) + "\n")
+    busy = np.where(np.arange(DAY) % 13 == 4, 0.5, 0.0)
+    (apart / "knative100_avg_concurrency.csv").write_text(
+        f"app_id,{','.join(str(m) for m in range(DAY))}\na,{','.join(map(str, busy))}\n"
+    )
+    return folder
+
+
+def test_the_shipped_training_reads_public_files_and_writes_model_and_card(tmp_path: Path) -> None:
+    traces = write_traces(tmp_path / "traces", days=6)
+    told: list[tuple[float, str]] = []
+    plan = TrainPlan(passes=2, days=5, timers=20, minute_share=0.1, batch=64)
+    card = train_neural(traces, 4, tmp_path / "out", plan=plan, progress=lambda share, what: told.append((share, what)))
+    assert [share for share, _ in told] == [0.5, 1.0]
+    assert card["command"] == "prewarm train sequence --seed 4"
+    assert card["data"]["dropped_alike"] == 1  # type: ignore[index]
+    assert json.loads((tmp_path / "out" / "neural.json").read_text()) == card
+    again = train_neural(traces, 4, tmp_path / "again", plan=plan)
+    assert again["scores_on_days_made_for_the_last_pass"] == card["scores_on_days_made_for_the_last_pass"]
+    hits = list(range(0, 200, 7))
+    first, second = (NeuralLevels.load(tmp_path / folder / MODEL) for folder in ("out", "again"))
+    assert probability_at(first, hits, 203) == probability_at(second, hits, 203)
+
+
+def test_weights_of_the_exemplars_are_how_common_each_is(tmp_path: Path) -> None:
+    exemplars, read = read_days(write_traces(tmp_path, days=4))
+    assert exemplars.weight.tolist() == [3.0, 6.0, 9.0], "mean of two samples; the first is like the app kept apart"
+    assert exemplars.apart is not None
+    assert exemplars.apart.sum() == 111
+    assert (read["exemplars"], read["used"]) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    "absent", ["azure2019-invitro/day_series_exemplars_1440.csv.gz", "femux-azure2019/knative100_avg_concurrency.csv"]
+)
+def test_training_names_the_file_that_is_not_there(absent: str, tmp_path: Path) -> None:
+    (write_traces(tmp_path, days=2) / absent).unlink()
+    with pytest.raises(InputError, match=Path(absent).name):
+        read_days(tmp_path)
+
+
+def test_training_without_multiplicities_is_refused(tmp_path: Path) -> None:
+    (write_traces(tmp_path, days=2) / "azure2019-invitro/day_sample1350_multiplicity.csv").unlink()
+    with pytest.raises(InputError, match="multiplicities"):
+        read_days(tmp_path)
