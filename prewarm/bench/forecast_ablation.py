@@ -24,9 +24,8 @@ from prewarm.bench.forecast_protocol import (
 from prewarm.bench.result import Row
 from prewarm.domain import FloatArray
 from prewarm.forecast.dense.boost import Trees, fit_median
-from prewarm.forecast.dense.combs import COMBS
-from prewarm.forecast.dense.features import Rows, feature_names
-from prewarm.forecast.dense.roll import NEEDED_POINTS
+from prewarm.forecast.dense.features import Rows
+from prewarm.forecast.dense.roll import NEEDED_POINTS, feature_names
 from prewarm.forecast.dense.root import counted
 from prewarm.forecast.dense.table import Table
 from prewarm.forecast.dense.train import Plan, training_tables
@@ -39,7 +38,7 @@ GROUPS = {
     "newest minutes and levels": r"r\d|recent|rmd",
     "misses against the weekly profile": r"e\d|em\d|ea\d|eh\d|ed1|dow",
     "odd timer periods": r"ecomb",
-    "daily linear fits": r"linear",
+    "daily linear fits": r"linear|el\d",
 }
 SMALL = Trees(rounds=120, leaves=31, rate=0.08)
 
@@ -63,7 +62,7 @@ def ablation_rows(
 def kept_columns(pattern: str) -> list[int]:
     """Places of the features whose names do not begin with the pattern; the profile, level and scale always stay."""
     dropped = re.compile(pattern)
-    return [place for place, name in enumerate(feature_names(COMBS)) if not dropped.match(name)]
+    return [place for place, name in enumerate(feature_names()) if not dropped.match(name)]
 
 
 def _retrained(prepared: Walk, table: Table, pattern: str, seed: int) -> float:
@@ -81,7 +80,7 @@ def _retrained(prepared: Walk, table: Table, pattern: str, seed: int) -> float:
 
 def _linear_only(prepared: Walk) -> Answers:
     """The mean of the daily linear fits, read back from the rows."""
-    places = [place for place, name in enumerate(feature_names(COMBS)) if name.startswith("linear")]
+    places = [place for place, name in enumerate(feature_names()) if name.startswith("linear")]
 
     def said(rows: Rows) -> FloatArray:
         return counted(rows.profile + rows.scale * rows.values[:, places].mean(axis=1).astype(np.float64))

@@ -10,8 +10,7 @@ import pytest
 from prewarm.bench.forecast import _goals, _part, run
 from prewarm.bench.forecast_ablation import GROUPS, kept_columns
 from prewarm.bench.forecast_protocol import DAY, HORIZONS, TEST_START, TEST_STOP, Answers, Demand
-from prewarm.forecast.dense.combs import COMBS
-from prewarm.forecast.dense.features import feature_names
+from prewarm.forecast.dense.roll import feature_names
 
 DAYS = TEST_STOP - TEST_START
 
@@ -53,18 +52,18 @@ def test_coverage_is_right_on_average_and_nowhere_under_ninety(covered: tuple[fl
 @pytest.mark.parametrize("group", GROUPS)
 def test_each_group_leaves_out_features_that_exist(group: str) -> None:
     kept = len(kept_columns(GROUPS[group]))
-    everything = len(feature_names(COMBS))
+    everything = len(feature_names())
     assert kept == everything if group == "nothing" else kept < everything
 
 
 def test_the_groups_together_leave_only_what_undoes_the_normalisation() -> None:
-    names = feature_names(COMBS)
+    names = feature_names()
     kept = set.intersection(*(set(kept_columns(p)) for g, p in GROUPS.items() if g != "nothing"))
     assert {names[place] for place in kept} == {"profile", "level", "scale"}
 
 
 def test_no_feature_is_in_two_groups() -> None:
-    everything = set(range(len(feature_names(COMBS))))
+    everything = set(range(len(feature_names())))
     dropped = [everything - set(kept_columns(pattern)) for pattern in GROUPS.values()]
     assert sum(len(one) for one in dropped) == len(set.union(*dropped))
 

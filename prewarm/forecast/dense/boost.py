@@ -60,7 +60,7 @@ class Trees:
 
 GLOBAL_MEDIAN = Trees()
 GLOBAL_SPREAD = Trees(rounds=120, leaves=15, rate=0.05, fewest_rows=200)
-DAILY_CORRECTION = Trees(rounds=100, leaves=31, rate=0.03)
+DAILY_CORRECTION = Trees(rounds=150, leaves=31, rate=0.03)
 
 
 def fit_median(table: Table, trees: Trees) -> Booster:

@@ -60,17 +60,16 @@ def week_profile(root: FloatArray, targets: IntArray) -> FloatArray:
 
 
 def feature_rows(
-    past: Past, targets: IntArray, horizon: int, *, linear: FloatArray, periods: tuple[int, ...], combs: int
+    past: Past, targets: IntArray, horizon: int, *, linear: Columns, periods: tuple[int, ...], combs: int
 ) -> Rows:
-    """Rows for `targets` (N,) ascending; linear: (N, R) forecast roots; `combs` columns pairs, 0 where no period."""
+    """Rows for `targets` (N,) ascending; `linear`: what the daily fits say; `combs` column pairs, 0 where no period."""
     columns = _days(past, targets)
     columns |= _hours(past.root, targets, horizon)
     columns |= _cycles(past.root, targets, horizon)
     columns |= _recent(past, targets - horizon)
     columns |= _misses(past, targets, targets - horizon)
     columns |= _combs(past, targets, horizon, periods=periods, combs=combs)
-    columns |= {f"linear{number}": linear[:, number] for number in range(linear.shape[1])}
-    return _normalised(columns)
+    return _normalised(columns | linear)
 
 
 def _normalised(columns: Columns) -> Rows:
@@ -181,10 +180,3 @@ def _combs(past: Past, targets: IntArray, horizon: int, *, periods: tuple[int, .
                     mean = _at(past.residual, targets, period * (first + np.arange(known))).mean(axis=1)
             columns[f"ecomb{number}_{cycles}"] = mean
     return columns
-
-
-def feature_names(combs: int, linear: int = 3) -> tuple[str, ...]:
-    """The names of the columns, in order."""
-    past = Past.of(np.ones(SHORTEST_PAST + 1))
-    target = np.array([SHORTEST_PAST])
-    return feature_rows(past, target, 1, linear=np.ones((1, linear)), periods=(), combs=combs).names

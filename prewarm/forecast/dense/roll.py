@@ -12,12 +12,15 @@ import numpy as np
 
 from prewarm.domain import FloatArray, IntArray
 from prewarm.forecast.dense.combs import COMBS, FOLD_DAYS, comb_periods
-from prewarm.forecast.dense.features import Past, Rows, feature_rows
+from prewarm.forecast.dense.features import Columns, Past, Rows, feature_rows
 from prewarm.forecast.dense.linear import RECIPES, LinearFit, fit_linear
 from prewarm.forecast.dense.root import DAY, WEEK
 
 HORIZONS = (1, 5, 15, 60)  # minutes ahead that have a model of their own
 NEEDED_POINTS = 9 * DAY  # history before the first refit
+SLIPPING = 2  # linear fits whose own newest errors are read
+SLIPS_BACK = 180  # minutes of such errors
+LOWEST = 0.375**0.5  # the root of no calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,39 @@ def refit(past: Past, now: int, horizons: tuple[int, ...] = HORIZONS) -> Refit:
 
 
 def rows_of(past: Past, known: Refit, targets: IntArray, horizon: int) -> Rows:
-    """Feature rows of `targets` (ascending), each as known `horizon` minutes before it."""
-    linear = linear_roots(past.root, known, targets, horizon)
+    """Feature rows of `targets` (ascending, without gaps), each as known `horizon` minutes before it."""
+    linear = linear_columns(past.root, known.linear[horizon], targets, horizon)
     return feature_rows(past, targets, horizon, linear=linear, periods=known.periods, combs=COMBS)
 
 
-def linear_roots(root: FloatArray, known: Refit, targets: IntArray, horizon: int) -> FloatArray:
-    """The linear forecasts (N, R) of `targets`; roots, not below 3/8's."""
-    lowest = 0.375**0.5
-    return np.stack([np.maximum(fit.predict(root, targets), lowest) for fit in known.linear[horizon]], axis=1)
+def linear_columns(root: FloatArray, fits: tuple[LinearFit, ...], targets: IntArray, horizon: int) -> Columns:
+    """The linear forecasts of `targets`, and how far the first two were lately off at the same horizon.
+
+    The weekly profile's misses hold much noise of the profile itself; these are sharper, and tell whether a timer that
+    did not fire is late.
+    """
+    first = int(targets[0]) - horizon - SLIPS_BACK
+    seen = np.arange(first, int(targets[-1]) + 1)
+    columns: Columns = {}
+    for number, fit in enumerate(fits):
+        said = np.maximum(fit.predict(root, seen), LOWEST)
+        columns[f"linear{number}"] = said[targets - first]
+        if number < SLIPPING:
+            columns |= _slips(root[seen] - said, targets - first, horizon, name=f"el{number}")
+    return columns
+
+
+def _slips(errors: FloatArray, places: IntArray, horizon: int, *, name: str) -> Columns:
+    """The newest errors known for the targets at `places`, their means, and those an hour or two before the target."""
+    running = np.concatenate([[0.0], np.cumsum(errors)])
+    now = places - horizon
+    columns: Columns = {f"{name}_{k}": errors[now - k] for k in range(4)}
+    columns |= {f"{name}_m{n}": (running[now + 1] - running[now + 1 - n]) / n for n in (3, 8, 20, 60, 180)}
+    return columns | {f"{name}_h{k}": errors[places - 60 * k] for k in (1, 2)}
+
+
+def feature_names() -> tuple[str, ...]:
+    """The names of the columns, in order."""
+    still = LinearFit(np.array([HORIZONS[-1]]), np.zeros(1), 1.0, np.zeros(1))
+    known = Refit(NEEDED_POINTS, {1: (still,) * len(RECIPES)}, ())
+    return rows_of(Past.of(np.ones(NEEDED_POINTS + 1)), known, np.array([NEEDED_POINTS]), 1).names

@@ -18,9 +18,7 @@ import orjson
 
 from prewarm.domain import FloatArray, InputError
 from prewarm.forecast.dense.boost import GLOBAL_MEDIAN, GLOBAL_SPREAD, Trees, fit_median, fit_spread
-from prewarm.forecast.dense.combs import COMBS
-from prewarm.forecast.dense.features import feature_names
-from prewarm.forecast.dense.roll import HORIZONS, NEEDED_POINTS
+from prewarm.forecast.dense.roll import HORIZONS, NEEDED_POINTS, feature_names
 from prewarm.forecast.dense.root import DAY, closed, rooted
 from prewarm.forecast.dense.table import Panel, Table, day_refits, day_rows, table_of
 
@@ -101,7 +99,7 @@ def _card(plan: Plan, packed: dict[str, bytes], rows: dict[int, int], about: dic
     return {
         "model": "dense",
         "horizons": list(plan.horizons),
-        "features": list(feature_names(COMBS)),
+        "features": list(feature_names()),
         "days": [plan.first_day, plan.stop_day - 1],
         "rows": {str(horizon): count for horizon, count in rows.items()},
         "median": _settings(plan.median),

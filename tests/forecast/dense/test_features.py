@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prewarm.domain import FloatArray
-from prewarm.forecast.dense.features import LEAST_SCALE, SHORTEST_PAST, Past, Rows, feature_names, feature_rows
+from prewarm.forecast.dense.features import LEAST_SCALE, SHORTEST_PAST, Past, Rows, feature_rows
 from prewarm.forecast.dense.root import DAY, WEEK
 from tests.forecast.dense.made_dense import timers
 
 
 def rows(root: FloatArray, targets: list[int], horizon: int, periods: tuple[int, ...] = (11, 13)) -> Rows:
     at = np.array(targets)
-    return feature_rows(Past.of(root), at, horizon, linear=np.ones((len(at), 3)), periods=periods, combs=2)
+    return feature_rows(Past.of(root), at, horizon, linear={"linear0": np.ones(len(at))}, periods=periods, combs=2)
 
 
 @pytest.mark.parametrize("horizon", [1, 5, 15, 60])
@@ -46,7 +46,7 @@ def test_a_series_on_another_scale_has_the_same_rows_but_for_its_level() -> None
 
 def test_names_stand_in_the_order_of_the_columns() -> None:
     one = rows(np.sqrt(timers(12)), [11 * DAY], 1)
-    assert one.names == feature_names(2)
+    assert one.names[-3:] == ("linear0", "level", "scale")
     assert len(set(one.names)) == len(one.names) == one.values.shape[1]
 
 

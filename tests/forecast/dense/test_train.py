@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
-from prewarm.forecast.dense.features import Past, feature_names
+from prewarm.forecast.dense.features import Past
 from prewarm.forecast.dense.model import LEAST_SPREAD, load_model
-from prewarm.forecast.dense.roll import NEEDED_POINTS, refit, rows_of
+from prewarm.forecast.dense.roll import NEEDED_POINTS, feature_names, refit, rows_of
 from prewarm.forecast.dense.root import DAY, rooted
 from prewarm.forecast.dense.train import Plan, data_sum, panel_of, train_dense
 from tests.forecast.dense.made_dense import HORIZONS, SMALL, small_trained, timers
@@ -20,11 +20,11 @@ from tests.forecast.dense.made_dense import HORIZONS, SMALL, small_trained, time
 def test_the_card_says_what_was_fitted_and_how() -> None:
     card = small_trained().card
     assert card["horizons"] == [1, 5]
-    assert card["days"] == [9, 11]
-    assert card["rows"] == {"1": 2 * 3 * DAY, "5": 2 * 3 * DAY}
+    assert card["days"] == [9, 10]
+    assert card["rows"] == {"1": 2 * 2 * DAY, "5": 2 * 2 * DAY}
     assert card["median"]["rounds"] == SMALL.rounds
     assert card["command"] == "test"
-    assert card["features"] == list(feature_names(2))
+    assert card["features"] == list(feature_names())
 
 
 def test_a_written_model_is_read_back_and_forecasts(tmp_path: Path) -> None:
