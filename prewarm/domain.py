@@ -161,6 +161,11 @@ def function_key(text: str, place: str = "function") -> FunctionKey:
     return FunctionKey(text)
 
 
+def rum(cold: float, waste_gb_s: float) -> float:
+    """FeMux's combined cost of cold starts and wasted GB-seconds (EuroSys'26)."""
+    return COLD_COST * float(cold) + IDLE_COST_PER_GB_S * float(waste_gb_s)
+
+
 def decision_id(at: float, function: str, kind: str = "pool") -> str:
     """A sortable 26-character id in ULID's alphabet: 48 bits of milliseconds, then 80 bits of a digest.
 

@@ -28,6 +28,8 @@ function showShare(id, value) {
 
 function showFigures(overview) {
   const { totals, service } = overview;
+  showShare("fig-cost", share(totals.rum, totals.rum_ka10));
+  $("note-cost").textContent = `a cold start at 0.808, an idle GB·s at 1/99.69: ${compact(totals.rum)} against ${compact(totals.rum_ka10)}`;
   const avoided = totals.cold_ka10 - totals.cold;
   const cold = $("fig-cold");
   cold.textContent = totals.cold_ka10 ? compact(avoided).replace("-", "−") : "–";

@@ -10,7 +10,7 @@ import numpy as np
 
 from prewarm import __version__
 from prewarm.control import DATA_STATES
-from prewarm.domain import FunctionKey, InputError
+from prewarm.domain import FunctionKey, InputError, rum
 from prewarm.http.auth import Right
 from prewarm.http.desk import Desk
 from prewarm.http.models import (
@@ -117,6 +117,8 @@ async def overview(call: Call[Desk]) -> object:
             "cold_ka10": int(score.cold_ka10.sum()),
             "waste_gb_s": round(float(score.waste_gb_s.sum()), 1),
             "waste_ka10_gb_s": round(float(score.waste_ka10_gb_s.sum()), 1),
+            "rum": round(rum(score.cold.sum(), score.waste_gb_s.sum()), 1),
+            "rum_ka10": round(rum(score.cold_ka10.sum(), score.waste_ka10_gb_s.sum()), 1),
         },
         "minutes": fleet_minutes_json(minutes),
     }

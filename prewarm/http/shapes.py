@@ -102,9 +102,10 @@ def fleet_minutes_json(minutes: list[FleetMinute]) -> Json:
     mean = np.array([one.mean for one in minutes])
     need = np.array([one.need if one.known else np.nan for one in minutes], dtype=np.float64)
     half = 1.2816 * np.array([one.sd for one in minutes])
-    if np.isfinite(need).sum() >= 30 and half.max() > 0:
-        missed = np.abs(need - mean) / np.maximum(half, 1e-9)
-        half = half * max(0.5, float(np.quantile(missed[np.isfinite(missed)], 0.8)))
+    banded = np.isfinite(need) & (half > 0)  # the plain rule forecasts no band
+    if banded.sum() >= 30:
+        missed = np.abs(need - mean)[banded] / half[banded]
+        half = half * max(0.5, float(np.quantile(missed, 0.8)))
     return {
         "at": [one.minute * 60 for one in minutes],
         "need": _numbers(need),

@@ -24,7 +24,7 @@ from prewarm.history import HitView
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.tick import Chances
 
-PRELOAD = ("prewarm.forecast.live", "prewarm.forecast.levels.boosted", "prewarm.forecast.experts.calendar_kernel")
+PRELOAD = ("prewarm.forecast.live", "prewarm.forecast.levels.blend", "prewarm.forecast.experts.calendar_kernel")
 RULE_MINUTES = 10
 RULE = f"keep-alive of {RULE_MINUTES} minutes"
 VERSION = "1"
@@ -57,7 +57,7 @@ class LevelOracle:
 
     async def chances(self, view: HitView, now: float) -> Chances:
         """What is expected of the minute that begins at `now`, and who says so. `view`: hits of the last minutes."""
-        capacity = self._capacity()
+        capacity = self.fleet.capacity()
         recent = sparse_history(view, capacity)
         self._remember(recent)
         rule = rule_opinions(recent)
@@ -88,10 +88,6 @@ class LevelOracle:
             if sent.status != "done":
                 return None, sent.reason
         return None, "the worker lost its copy of the history"
-
-    def _capacity(self) -> FloatArray:
-        policies = [self.fleet.policy_of(key) for key in self.fleet.keys]
-        return np.array([policy.concurrency * policy.utilisation for policy in policies], dtype=np.float64)
 
     def _remember(self, history: SparseHistory) -> None:
         """Fold the minute that ended into the memory, once."""

@@ -10,15 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from prewarm.domain import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from prewarm.forecast.experts.opinions import EXPERTS, Opinions, ask_calendar
-from prewarm.forecast.levels.boosted import LevelModel
 from prewarm.forecast.levels.feature_table import WINDOW
 from prewarm.forecast.levels.features import Questions
 from prewarm.forecast.levels.history_view import SparseHistory
+
+
+class ChanceModel(Protocol):
+    """Whatever answers questions about levels: the trees, or the trees with the network."""
+
+    def chances(self, history: SparseHistory, asked: Questions) -> Float32Array:
+        """P(N >= level) for each question."""
+        ...
+
 
 BATCH = 120_000  # questions at a time: some 120 MB of features
 DAY = 1440
@@ -50,7 +59,7 @@ class Past:
 
 def opinions_by_minute(
     past: Past,
-    model: LevelModel,
+    model: ChanceModel,
     *,
     span: tuple[int, int] | None = None,
     calendar: bool = True,
@@ -94,7 +103,7 @@ def _highest_before(cells: np.ndarray) -> np.ndarray:
 
 
 def _batch(
-    past: Past, history: SparseHistory, model: LevelModel, *, calendar: bool, top: IntArray, first: int
+    past: Past, history: SparseHistory, model: ChanceModel, *, calendar: bool, top: IntArray, first: int
 ) -> Iterator[Opinions]:
     """All questions of some minutes, sorted by minute, row, level."""
     rows, width = top.shape

@@ -15,13 +15,13 @@ import numpy as np
 from prewarm.control import FleetState, decide
 from prewarm.domain import COLD_COST, BoolArray, FunctionKey, Int32Array, Mode, PolicyTag
 from prewarm.forecast.experts.opinions import EXPERTS, Opinions
-from prewarm.forecast.levels.boosted import LevelModel
+from prewarm.forecast.levels.blend import BlendedLevels
 from prewarm.forecast.levels.online import Recalibration
 from prewarm.foresight import Announcement, empty_memory, foresee, remember, with_functions
 from prewarm.policy.columns import MIB_IN_GB, Measured, PolicyColumns, compile_policy
 from prewarm.policy.pool import Levels
 from prewarm.settings import Call, FunctionPolicy
-from prewarm.sim.chances import Past, known_since, marks_of, opinions_by_minute
+from prewarm.sim.chances import ChanceModel, Past, known_since, marks_of, opinions_by_minute
 from prewarm.sim.minute import MinuteWorkload, Progress
 
 STEP_S = 60.0
@@ -62,7 +62,7 @@ class PrewarmPolicy:
 
     cold_weight: float = 1.0
     extras: Extras = field(default_factory=Extras)
-    model: LevelModel | None = None
+    model: ChanceModel | None = None
     name: str = "prewarm"
 
     def allocations(self, workload: MinuteWorkload, *, progress: Progress | None = None) -> Int32Array:
@@ -72,14 +72,14 @@ class PrewarmPolicy:
 
 
 @cache
-def shipped() -> LevelModel:
-    """The shipped model, loaded once."""
-    return LevelModel.load()
+def shipped() -> BlendedLevels:
+    """The shipped pair of models, loaded once."""
+    return BlendedLevels.load()
 
 
 def asked_of(
     workload: MinuteWorkload,
-    model: LevelModel,
+    model: ChanceModel,
     extras: Extras,
     progress: Progress | None = None,
     span: tuple[int, int] | None = None,

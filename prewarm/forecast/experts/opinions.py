@@ -16,7 +16,7 @@ from prewarm.domain import Float32Array, Int32Array
 from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
 
 if TYPE_CHECKING:
-    from prewarm.forecast.levels.boosted import LevelModel
+    from prewarm.forecast.levels.blend import BlendedLevels
 
 HALF_WIDTHS = (0, 3, 25)  # minutes on each side of the same time on an earlier day
 CHOICES = ("all days", "same kind of day", "same weekday")
@@ -60,10 +60,10 @@ def ask_calendar(history: SparseHistory, pairs: Int32Array, now_minute: int) -> 
 
 
 @cache
-def _model() -> LevelModel:
-    from prewarm.forecast.levels.boosted import LevelModel
+def _model() -> BlendedLevels:
+    from prewarm.forecast.levels.blend import BlendedLevels
 
-    return LevelModel.load()
+    return BlendedLevels.load()
 
 
 def rule_opinions(history: SparseHistory, keep_minutes: int = 10) -> Opinions:

@@ -46,9 +46,13 @@ class NeuralLevels:
         p = _never_rising(self.p_of(history, row, level), level)
         return LevelProbabilities(row=row.astype(np.int32), level=level.astype(np.int16), p=p)
 
-    def p_of(self, history: SparseHistory, row: IntArray, level: IntArray) -> Float32Array:
-        """Probabilities float32[n] of chosen rows and levels: all, or those another model leaves in doubt."""
-        queries = np.column_stack([row, level, np.full(len(row), history.now_minute)]).astype(np.int64)
+    def p_of(self, history: SparseHistory, row: IntArray, level: IntArray, now: IntArray | None = None) -> Float32Array:
+        """Probabilities float32[n] of chosen rows and levels: all, or those another model leaves in doubt.
+
+        `now`: the minute of each question, from the hits before it; the history's own minute where it is left out.
+        """
+        when = np.full(len(row), history.now_minute) if now is None else now
+        queries = np.column_stack([row, level, when]).astype(np.int64)
         size = np.stack([history.hit_need.astype(np.float32), history.marks], axis=1)
         since = history.since.astype(np.int64)
         out = np.empty(len(queries), dtype=np.float32)
