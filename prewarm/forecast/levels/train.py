@@ -43,12 +43,12 @@ class TrainingSettings:
     """How much to fit: apps and timers made, share of minutes drawn, trees, share of series held out."""
 
     apps: int = 300
-    timers: int = 500
-    rate: float = 0.55
-    trees: int = 200
-    later_trees: int = 120
-    held_out: float = 0.15
-    threads: int = 2
+    timers: int = 800
+    rate: float = 0.3
+    trees: int = 260
+    later_trees: int = 80
+    held_out: float = 0.1
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def fit(
     ):
         rate = settings.rate if ahead == 0 else settings.rate / 2
         rows = _rows(parts, rate, rng, ahead)
-        told(0.25 + 0.5 * at, f"features of {name}")
+        told(0.25 + 0.5 * at, f"features of {name}, {rows.weight.size:,} minutes")
         booster = _boost(rows, trees, seed, settings.threads)
         test = _rows([Part("held_out", held, 1)], settings.rate, rng, ahead) if len(held) else None
         if test is not None:
@@ -150,7 +150,7 @@ def _rows(parts: Sequence[Part], rate: float, rng: np.random.Generator, longest_
 def _boost(rows: _Rows, trees: int, seed: int, threads: int) -> Any:
     parameters = {
         "objective": "binary",
-        "learning_rate": 0.08,
+        "learning_rate": 0.055,
         "num_leaves": 31,
         "min_data_in_leaf": 150,
         "lambda_l2": 10.0,
@@ -161,7 +161,7 @@ def _boost(rows: _Rows, trees: int, seed: int, threads: int) -> Any:
         "num_threads": threads,
         "seed": seed,
         "deterministic": True,
-        "force_row_wise": True,
+        "force_col_wise": True,
         "verbosity": -1,
     }
     names = [*NAMES, "minutes_ahead"][: rows.features.shape[1]]
