@@ -14,7 +14,7 @@ from prewarm.forecast.levels.feature_table import GROUPS
 from prewarm.forecast.levels.train import TrainingSettings, fit, level_model, write_model
 from tests.forecast.levels.histories import history_of, timer
 
-SMALL = TrainingSettings(apps=2, timers=3, rate=0.3, trees=12, later_trees=8, held_out=0.2, threads=1)
+SMALL = TrainingSettings(apps=2, timers=3, rate=0.3, trees=25, later_trees=8, held_out=0.2, threads=1)
 
 
 def _counts() -> np.ndarray:
