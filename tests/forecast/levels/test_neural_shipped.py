@@ -64,6 +64,8 @@ def test_a_function_called_every_minute_is_expected(shipped: NeuralLevels) -> No
 
 def test_the_card_says_what_it_was_made_from() -> None:
     card = json.loads(PATH.with_suffix(".json").read_text())
-    assert card["plan"]["seed"] == 0
-    assert "750 of 1,105" in card["data"]
+    assert card["command"] == "prewarm train sequence --seed 0"
+    assert card["settings"]["passes"] == 24
+    assert (card["data"]["exemplars"], card["data"]["dropped_alike"], card["data"]["used"]) == (1105, 355, 750)
+    assert len(card["data"]["sha256"]) == len(card["data"]["kept_apart_sha256"]) == 64
     assert PATH.stat().st_size < 1_000_000

@@ -155,6 +155,7 @@ def test_the_shipped_training_reads_public_files_and_writes_model_and_card(tmp_p
     card = train_neural(traces, 4, tmp_path / "out", plan=plan, progress=lambda share, what: told.append((share, what)))
     assert [share for share, _ in told] == [0.5, 1.0]
     assert card["command"] == "prewarm train sequence --seed 4"
+    assert card["blend_weight"] == 0.35
     assert card["data"]["dropped_alike"] == 1  # type: ignore[index]
     assert json.loads((tmp_path / "out" / "neural.json").read_text()) == card
     again = train_neural(traces, 4, tmp_path / "again", plan=plan)
