@@ -24,7 +24,12 @@ _MODELS = {
         "prewarm/forecast/levels/models",
         "sequence model (needs torch: the extra `learn`)",
     ),
-    "forecast": ("prewarm.forecast.dense.train", "train_regions", "prewarm/forecast/dense/models", "busy series"),
+    "forecast": (
+        "prewarm.forecast.dense.train_regions",
+        "train_regions",
+        "prewarm/forecast/dense/models",
+        "busy series",
+    ),
 }
 
 
