@@ -154,7 +154,7 @@ def test_the_mode_is_switched_on_the_page(service: Process, browser: webdriver.C
     Page(browser, service.url)
     Select(browser.find_element(By.ID, "mode")).select_by_value("shadow")
     WebDriverWait(browser, 10).until(lambda _: service.call("GET", "/v1/mode")[1]["default"] == "shadow")
-    service.call("PUT", "/v1/mode", {"default": "active"})
+    assert service.call("PUT", "/v1/mode", {"default": "active"})[0] == 200
 
 
 def test_it_fits_a_phone(service: Process, browser: webdriver.Chrome) -> None:
@@ -193,7 +193,7 @@ def test_dark_is_kept(service: Process, browser: webdriver.Chrome) -> None:
     page.until("return document.documentElement.dataset.theme === 'light'")
     browser.find_element(By.ID, "theme").click()
     browser.refresh()
-    page.until("return document.documentElement.dataset.theme === 'dark'")
+    assert page.until("return document.documentElement.dataset.theme") == "dark"
 
 
 def test_a_service_that_went_away_is_told(tmp_path: Path, browser: webdriver.Chrome) -> None:
@@ -212,3 +212,4 @@ def test_a_refused_token_is_asked_for(tmp_path: Path, browser: webdriver.Chrome)
         wait.until(lambda driver: driver.execute_script("return document.getElementById('ask').open"))
         browser.find_element(By.ID, "ask-token").send_keys("s3cret", Keys.ENTER)
         wait.until(lambda driver: driver.execute_script("return document.documentElement.dataset.ready === 'yes'"))
+        assert not browser.execute_script("return document.getElementById('ask').open")
