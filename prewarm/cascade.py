@@ -8,6 +8,8 @@ keeps only the share of its calls that no caller explains, and all causes are jo
     P(callee at t) = 1 - (1 - p_own (1 - explained)) * prod over edges and lags of (1 - x q)
 
 where x is 1 or 0 for a caller's step already seen (lag of a step or more) and its own probability for the same step.
+A busy caller explains everything and tells nothing, so this opinion stands beside two others, the callee's own rhythm
+and its callers alone, and each callee's past says which of the three to believe (the weights are the foresight's).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from prewarm.policy.pool import Levels
 from prewarm.settings import Call
 
 PRIOR_STEPS = 4.0  # weight of the declared graph, in active steps of the caller
+CAUSES = ("its callers and its own rhythm", "its own rhythm", "its callers alone")
 EXPLAINED_PRIOR_STEPS = 8.0  # a callee's own rhythm is believed until this many of its steps were explained
 
 
@@ -54,17 +57,23 @@ class EdgeCounts:
     joint_steps: FloatArray
     callee_steps: FloatArray
     explained_steps: FloatArray
+    steps: float = 0.0
+    """All steps, decayed alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class CascadedLevels:
-    """Levels after the graph spoke, and by which edge each function was raised most (-1: by none), with its chance."""
+    """Levels after the graph spoke, and by which edge each function was raised most (-1: by none), with its chance.
+
+    opinions: (n, 3) what each of `CAUSES` said of the first level, NaN for functions that nobody calls.
+    """
 
     row: Int32Array
     level: Int32Array
     p: Float32Array
     cause: Int32Array
     chance: FloatArray
+    opinions: FloatArray
 
 
 def service_graph(calls: Sequence[Call], rows: Mapping[FunctionKey, int], step_s: float) -> ServiceGraph:
@@ -104,33 +113,46 @@ def learn(counts: EdgeCounts, graph: ServiceGraph, active: BoolArray, *, keep: f
         counts.joint_steps * keep + both,
         counts.callee_steps * keep + active[0],
         counts.explained_steps * keep + explained,
+        counts.steps * keep + 1.0,
     )
 
 
-def cascade(levels: Levels, graph: ServiceGraph, counts: EdgeCounts, active: BoolArray) -> CascadedLevels:
+def cascade(
+    levels: Levels, graph: ServiceGraph, counts: EdgeCounts, active: BoolArray, *, trust: FloatArray
+) -> CascadedLevels:
     """Levels for the coming step with what the callers announce. `active` as in `learn`, row 0 the last step seen.
 
-    Only the first level is moved: a call upstream says that the callee runs, not how many calls meet there. Higher
-    levels never exceed the first. A callee without a row of its own gets one.
+    trust: (n, 3) weights of `CAUSES`, each row summing to 1. Only the first level is moved: a call upstream says that
+    the callee runs, not how many calls meet there. Higher levels never exceed the first. A callee without a row of its
+    own gets one.
     """
     follow = (counts.joint_steps + PRIOR_STEPS * graph.prior) / (counts.caller_steps + PRIOR_STEPS)
-    own = _first_level(levels, graph.size)
-    explained = counts.explained_steps / (counts.callee_steps + EXPLAINED_PRIOR_STEPS)
-    quiet = 1 - own * np.where(_has_caller(graph), 1 - explained, 1.0)
-    chance = 1 - quiet
+    called = _has_caller(graph)
+    quiet = _quiet_without_callers(levels, graph.size, counts, called)
+    chance = 1 - quiet[:, 1]
     cause, strongest = np.full(graph.size, -1, dtype=np.int32), np.zeros(graph.size)
     for edges in graph.order:
         caller, callee, lag = graph.caller[edges], graph.callee[edges], graph.lag[edges]
         seen = active[np.maximum(lag - 1, 0), caller]
         told = np.where(lag > 0, seen, chance[caller]) * follow[edges]
-        np.multiply.at(quiet, callee, 1 - np.minimum(told, 1 - 1e-9))
-        chance[callee] = 1 - quiet[callee]
+        for opinion in (0, 2):
+            np.multiply.at(quiet[:, opinion], callee, 1 - np.minimum(told, 1 - 1e-9))
+        chance[callee] = (trust[callee] * (1 - quiet[callee])).sum(axis=1)
+        # Of several edges on one callee the last one assigned stays, so they are taken by rising strength.
         stronger = np.flatnonzero(told >= strongest[callee])
-        stronger = stronger[
-            np.argsort(told[stronger], kind="stable")
-        ]  # of several on one callee the last assigned stays
+        stronger = stronger[np.argsort(told[stronger], kind="stable")]
         cause[callee[stronger]], strongest[callee[stronger]] = edges[stronger], told[stronger]
-    return _with_first_level(levels, chance, touched=_has_caller(graph), cause=cause, strongest=strongest)
+    opinions = np.where(called[:, None], 1 - quiet, np.nan)
+    return _with_first_level(levels, chance, touched=called, told=(cause, strongest, opinions))
+
+
+def _quiet_without_callers(levels: Levels, size: int, counts: EdgeCounts, called: BoolArray) -> FloatArray:
+    """Chance of no call before any caller has spoken, by each of `CAUSES`, (n, 3)."""
+    own = _first_level(levels, size)
+    explained = counts.explained_steps / (counts.callee_steps + EXPLAINED_PRIOR_STEPS)
+    unexplained = np.maximum(counts.callee_steps - counts.explained_steps, 0.0)
+    leak = (unexplained + 0.1) / (counts.steps + 10.0)
+    return 1 - np.column_stack([own * np.where(called, 1 - explained, 1.0), own, leak])
 
 
 def cascade_reason(
@@ -160,7 +182,7 @@ def _first_level(levels: Levels, size: int) -> FloatArray:
 
 
 def _with_first_level(
-    levels: Levels, chance: FloatArray, *, touched: BoolArray, cause: Int32Array, strongest: FloatArray
+    levels: Levels, chance: FloatArray, *, touched: BoolArray, told: tuple[Int32Array, FloatArray, FloatArray]
 ) -> CascadedLevels:
     row, level, p = np.asarray(levels.row), np.asarray(levels.level), np.asarray(levels.p, dtype=np.float64)
     moved = touched[row]
@@ -170,7 +192,7 @@ def _with_first_level(
     level = np.r_[level, np.ones(len(missing))].astype(np.int32)
     p = np.r_[p, chance[missing]]
     order = np.lexsort((level, row))
-    return CascadedLevels(row[order], level[order], p[order].astype(np.float32), cause, strongest)
+    return CascadedLevels(row[order], level[order], p[order].astype(np.float32), *told)
 
 
 def _order(caller: Int32Array, callee: Int32Array, lag: Int32Array, *, size: int) -> tuple[Int32Array, ...]:

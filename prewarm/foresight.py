@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prewarm.cascade import (
+    CAUSES,
     CascadedLevels,
     EdgeCounts,
     ServiceGraph,
@@ -67,6 +68,10 @@ class Memory:
     active: BoolArray
     first: FloatArray
     said: Said
+    causes: Mixture
+    """Weights of `cascade.CAUSES`, one set a function."""
+    caused: FloatArray
+    """What each of them said of the step now running, (n, 3), NaN where nobody calls the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ def empty_memory(experts: int) -> Memory:
         active=np.zeros((1, 0), np.bool_),
         first=np.zeros((0, experts)),
         said=_NOTHING,
+        causes=first_weights(0, len(CAUSES)),
+        caused=np.zeros((0, len(CAUSES))),
     )
 
 
@@ -119,8 +126,7 @@ def with_functions(memory: Memory, calls: Sequence[Call], rows: Mapping[Function
     active = np.zeros((graph.longest_lag + 1, size), np.bool_)
     depth, width = min(len(active), len(memory.active)), memory.active.shape[1]
     active[:depth, :width] = memory.active[:depth]
-    first = np.full((size, memory.first.shape[1]), np.nan)
-    first[:width] = memory.first
+    first, caused = _widened(memory.first, size), _widened(memory.caused, size)
     return replace(
         memory,
         mixture=memory.mixture.grown(size),
@@ -129,7 +135,16 @@ def with_functions(memory: Memory, calls: Sequence[Call], rows: Mapping[Function
         edges=_carried(memory, graph),
         active=active,
         first=first,
+        causes=memory.causes.grown(size),
+        caused=caused,
     )
+
+
+def _widened(said: FloatArray, size: int) -> FloatArray:
+    """Rows for new functions, of which nothing was said."""
+    wide = np.full((size, said.shape[1]), np.nan)
+    wide[: len(said)] = said
+    return wide
 
 
 def remember(memory: Memory, need: Int32Array, known: BoolArray) -> Memory:
@@ -147,6 +162,8 @@ def remember(memory: Memory, need: Int32Array, known: BoolArray) -> Memory:
         edges=learn(memory.edges, memory.graph, active),
         first=np.full_like(memory.first, np.nan),
         said=_NOTHING,
+        causes=learned(memory.causes, memory.caused, happened, known & ~np.isnan(memory.caused[:, 0])),
+        caused=np.full_like(memory.caused, np.nan),
     )
 
 
@@ -163,8 +180,11 @@ def foresee(
     if not by_rule:
         chance[low, 0] = corrected(memory.errors, _place(said.row, said.level), said.p)
     p = never_rising(opinions.row, mixed(memory.mixture, opinions.row, chance).astype(np.float32))
-    own = CascadedLevels(opinions.row, opinions.level, p, np.full(memory.graph.size, -1, np.int32), np.zeros(0))
-    cascaded = cascade(own, memory.graph, memory.edges, memory.active) if len(memory.graph.caller) else own
+    nobody = np.full(memory.graph.size, -1, np.int32), np.zeros(0), np.full_like(memory.caused, np.nan)
+    cascaded = CascadedLevels(opinions.row, opinions.level, p, *nobody)
+    if len(memory.graph.caller):
+        trust = memory.causes.weight
+        cascaded = cascade(cascaded, memory.graph, memory.edges, memory.active, trust=trust)
     row, level, p = cascaded.row, cascaded.level, cascaded.p
     for event in announced:
         row, level, p = _raised(row, level, p, event=event)
@@ -174,7 +194,7 @@ def foresee(
     first = np.full_like(memory.first, np.nan)
     lowest = opinions.level == 1
     first[opinions.row[lowest]] = chance[lowest]
-    return told, replace(memory, first=first, said=said)
+    return told, replace(memory, first=first, said=said, caused=cascaded.opinions)
 
 
 def never_rising(row: Int32Array, p: Float32Array) -> Float32Array:

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prewarm.cascade import EdgeCounts, ServiceGraph, cascade, cascade_reason, learn, no_counts, service_graph
+from prewarm.cascade import CascadedLevels, EdgeCounts, ServiceGraph, cascade_reason, learn, no_counts, service_graph
+from prewarm.cascade import cascade as cascade_with_trust
 from prewarm.domain import BoolArray, FunctionKey
+from prewarm.policy.pool import Levels
 from prewarm.settings import Call
 from tests.policy.test_pool import table
 
@@ -19,6 +21,11 @@ ROWS = {key: row for row, key in enumerate(KEYS)}
 def graph(*calls: Call) -> ServiceGraph:
     """Edges over the three functions, steps of a minute."""
     return service_graph(calls, ROWS, step_s=60.0)
+
+
+def cascade(levels: Levels, edges: ServiceGraph, counts: EdgeCounts, active: BoolArray) -> CascadedLevels:
+    """The cascade that believes callers and own rhythm together."""
+    return cascade_with_trust(levels, edges, counts, active, trust=np.array([[1.0, 0.0, 0.0]] * 3))
 
 
 def history(*steps: str, depth: int) -> BoolArray:
@@ -111,3 +118,16 @@ def test_chances_stay_chances(own: list[float], lessons: list[str], now: str) ->
     assert ((told.p >= 0) & (told.p <= 1)).all()
     first = {int(row): p for row, level, p in zip(told.row, told.level, told.p, strict=True) if level == 1}
     assert all(p <= first[int(row)] + 1e-6 for row, p in zip(told.row, told.p, strict=True))
+
+
+def test_whom_a_callee_is_believed_by_is_a_matter_of_trust() -> None:
+    """Its own rhythm says 30 %, its callers alone next to nothing after a long silence."""
+    edges = graph(Call("shop/web", "shop/cart", delay_s=60.0))
+    counts, quiet = taught(edges, ["w", "c", ""] * 30), history("", depth=edges.longest_lag)
+    levels = table([0.3], [0.3], [])
+    by_itself = cascade_with_trust(levels, edges, counts, quiet, trust=np.array([[0.0, 1.0, 0.0]] * 3))
+    by_callers = cascade_with_trust(levels, edges, counts, quiet, trust=np.array([[0.0, 0.0, 1.0]] * 3))
+    assert by_itself.p[by_itself.row == 1] == pytest.approx([0.3])
+    assert by_callers.p[by_callers.row == 1] < 0.01
+    assert np.isnan(by_itself.opinions[[0, 2]]).all()
+    assert by_itself.opinions[1] == pytest.approx([0.063, 0.3, 0.001], abs=5e-3)

@@ -106,3 +106,15 @@ def test_nothing_is_learned_about_the_model_while_the_rule_speaks() -> None:
     later = after(memory, [0, 0])
     assert later.mixture.weight.tolist() == memory.mixture.weight.tolist()
     assert not later.errors.weight.any()
+
+
+def test_a_callee_with_a_busy_caller_is_soon_believed_by_its_own_rhythm() -> None:
+    """Web is called every minute and explains everything; cart knows its own minutes better."""
+    memory = fleet(Call("shop/web", "shop/cart", 0.5, 60.0))
+    for minute in range(120):
+        due = minute % 4 == 0
+        _, memory = foresee(memory, opinions((0.99, 0.99), (0.95 if due else 0.02, float("nan"))))
+        memory = after(memory, [1, int(due)])
+    told, _ = foresee(memory, opinions((0.99, 0.99), (0.95, float("nan"))))
+    assert told.p[1] > 0.9
+    assert memory.causes.weight[1].argmax() == 1

@@ -40,7 +40,7 @@ def asked(seen: SparseHistory, now: int) -> Questions:
 
 def test_in_doubt_both_speak_and_elsewhere_the_trees_alone(shipped: BlendedLevels) -> None:
     """The blend is the mean of the logits with the card's share; certain chances are the trees' own."""
-    seen = history(*(irregular(60, seed) for seed in range(40)), list(range(0, 600, 5)), now=600)
+    seen = history(*(irregular(200, seed) for seed in range(40)), list(range(0, 600, 5)), now=600)
     questions = asked(seen, 600)
     trees = shipped.trees.chances(seen, questions)
     both = shipped.chances(seen, questions)
