@@ -83,8 +83,9 @@ def top_levels(past: Past) -> IntArray:
     need, mark = past.need, past.mark
     highest = _highest_before(need)
     fullest = _highest_before(mark)
-    counted = _highest_before((mark > need).astype(np.int8))
-    near = (highest > 0) & (counted == 0) & (fullest > highest - 0.5)
+    counted = _highest_before(mark > need)
+    broken = _highest_before(mark != np.floor(mark))
+    near = broken & ~counted & (fullest > highest - 0.5)
     top: IntArray = np.maximum(1, highest.astype(np.int64) + near)
     return top
 

@@ -15,7 +15,7 @@ from prewarm.sim.minute import MinuteWorkload
 from prewarm.sim.policies import check_names, policy
 from tests.sim.made import workload
 
-CAUSAL = ("ka-1", "ka-10", "ka-60", "kpa", "never-unload", "faascache-0.25", "faascache-2", "hh-1h", "hh-4h")
+CAUSAL = ("ka-1", "ka-10", "ka-60", "kpa", "never-unload", "faascache-0.25", "faascache-2", "hh-1h", "hh-4h", "prewarm")
 EVERY = (*CAUSAL, "clairvoyant")
 needs = arrays.arrays(np.int32, st.tuples(st.integers(1, 4), st.integers(2, 50)), elements=st.integers(0, 2))
 

@@ -61,8 +61,8 @@ def feature_rows(history: SparseHistory, asked: Questions) -> Float32Array:
 def open_questions(history: SparseHistory, *, ahead: int = 0) -> Questions:
     """Every level that may be needed: 1 to the highest need seen in the window, and one more where that was near.
 
-    A level never needed yet is asked for only where the marks are concurrencies (never above the need) and the level
-    below was more than half used. Sorted by row, then level.
+    A level never needed yet is asked for only where the marks are concurrencies (never above the need, and not whole
+    numbers throughout, as counts are) and the level below was more than half used. Sorted by row, then level.
     """
     needs = history.hit_need.astype(np.int32, copy=False)
     top = _top_levels(history.hit_minute, needs, history.marks, history.indptr, history.now_minute)
@@ -77,7 +77,7 @@ def open_questions(history: SparseHistory, *, ahead: int = 0) -> Questions:
 def _top_levels(minutes: Array, needs: Array, marks: Array, indptr: Array, now: int) -> Array:
     top = np.ones(indptr.size - 1, np.int64)
     for row in range(top.size):
-        highest, fullest, concurrency = 0, 0.0, True
+        highest, fullest, concurrency, broken = 0, 0.0, True, False
         for i in range(indptr[row + 1] - 1, indptr[row] - 1, -1):
             if minutes[i] >= now:
                 continue
@@ -86,7 +86,8 @@ def _top_levels(minutes: Array, needs: Array, marks: Array, indptr: Array, now: 
             highest = max(highest, needs[i])
             fullest = max(fullest, marks[i])
             concurrency = concurrency and marks[i] <= needs[i]
-        near = highest > 0 and concurrency and fullest > highest - 1 + _NEAR_FULL
+            broken = broken or marks[i] != np.floor(marks[i])
+        near = concurrency and broken and fullest > highest - 1 + _NEAR_FULL
         top[row] = max(1, highest + (1 if near else 0))
     return top
 

@@ -157,6 +157,8 @@ def test_rows_do_not_touch_each_other(first: list[int], second: list[int]) -> No
         pytest.param([(5, 2.2)], [1, 2, 3], id="needed-three-not-near-four"),
         pytest.param([(5, 2.8)], [1, 2, 3, 4], id="needed-three-near-four"),
         pytest.param([(25, 3.0)], [1], id="a-need-after-now-is-not-seen"),
+        pytest.param([(5, 1.0), (6, 1.0)], [1], id="whole-marks-are-counts"),
+        pytest.param([(5, 2.0), (6, 0.5)], [1, 2, 3], id="a-broken-mark-makes-them-concurrencies"),
     ],
 )
 def test_levels_that_may_be_needed_are_asked_for(hits: Hits, levels: list[int]) -> None:
