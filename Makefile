@@ -20,6 +20,8 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "prewarm needs Python 3.11 or newer; set PYTHON=")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@echo "compiling the model's kernels ..."
+	@$(BIN)/python -c 'from prewarm.forecast.live import warm_up; warm_up()'
 	@touch $@
 	@echo "ready: $(BIN)/prewarm"
 
@@ -30,10 +32,13 @@ run: setup ## Run the service on a simulated world and print the page's address
 	@$(BIN)/prewarm serve
 
 test: setup lint types layers ## Check the style, the types and the layers, then run the tests
-	$(BIN)/pytest -q -m 'not slow'
+	$(BIN)/pytest -q -n 2 -m 'not slow'
 
 test-all: setup learn lint types layers ## Everything, with the long runs and the sequence model
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2
+
+screenshots: setup ## Take the pictures of the documentation anew (needs Chromium)
+	PREWARM_SCREENSHOTS=docs $(BIN)/pytest -q tests/page -k 'phone or minutes'
 
 lint: setup
 	$(BIN)/ruff check .

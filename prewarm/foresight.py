@@ -24,7 +24,7 @@ from prewarm.cascade import (
     service_graph,
 )
 from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, IntArray, Reason
-from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, mixed
+from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, learned_pairs, mixed
 from prewarm.forecast.experts.opinions import Opinions
 from prewarm.forecast.levels.online import Recalibration, corrected
 from prewarm.forecast.levels.online import learned as recalibrated
@@ -46,11 +46,13 @@ LEVELS = 4  # a function's lowest levels are recalibrated each by its own errors
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What was said of the step now running: the learned model's own chance of (row, level), (m,)."""
+    """What was said of the step now running, (m,) and (m, E): the learned model's own chance of each (row, level), and
+    every expert's, the learned model's corrected."""
 
     row: Int32Array
     level: Int32Array
     p: Float32Array
+    chance: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Memory:
     """
 
     mixture: Mixture
+    upper: Mixture
+    """Weights for levels above the first, where a promotion shows and a call does not."""
     errors: Recalibration
     graph: ServiceGraph
     edges: EdgeCounts
@@ -100,7 +104,9 @@ class Foreseen:
         return tuple(found)
 
 
-_NOTHING = Said(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+def _nothing(experts: int) -> Said:
+    none = np.zeros(0, np.int32)
+    return Said(none, none, np.zeros(0, np.float32), np.zeros((0, experts)))
 
 
 def empty_memory(experts: int) -> Memory:
@@ -108,12 +114,13 @@ def empty_memory(experts: int) -> Memory:
     graph = service_graph((), {}, 60.0)
     return Memory(
         mixture=first_weights(0, experts),
+        upper=first_weights(0, experts),
         errors=Recalibration.fresh(0),
         graph=graph,
         edges=no_counts(graph),
         active=np.zeros((1, 0), np.bool_),
         first=np.zeros((0, experts)),
-        said=_NOTHING,
+        said=_nothing(experts),
         causes=first_weights(0, len(CAUSES)),
         caused=np.zeros((0, len(CAUSES))),
     )
@@ -130,6 +137,7 @@ def with_functions(memory: Memory, calls: Sequence[Call], rows: Mapping[Function
     return replace(
         memory,
         mixture=memory.mixture.grown(size),
+        upper=memory.upper.grown(size),
         errors=memory.errors.grown(size * LEVELS),
         graph=graph,
         edges=_carried(memory, graph),
@@ -152,16 +160,18 @@ def remember(memory: Memory, need: Int32Array, known: BoolArray) -> Memory:
     happened = (need >= 1) & known
     active = np.concatenate([happened[None, :], memory.active[:-1]])
     said = memory.said
-    told = known[said.row] & (said.level <= LEVELS)
+    reached = need[said.row] >= said.level
+    told, above = known[said.row] & (said.level <= LEVELS), said.level > 1
     row, level, p = said.row[told], said.level[told], said.p[told]
     return replace(
         memory,
         mixture=learned(memory.mixture, memory.first, happened, known & ~np.isnan(memory.first).all(axis=1)),
-        errors=recalibrated(memory.errors, _place(row, level), p, need[row] >= level),
+        upper=learned_pairs(memory.upper, said.row[above], said.chance[above], reached[above], known),
+        errors=recalibrated(memory.errors, _place(row, level), p, reached[told]),
         active=active,
         edges=learn(memory.edges, memory.graph, active),
         first=np.full_like(memory.first, np.nan),
-        said=_NOTHING,
+        said=_nothing(memory.first.shape[1]),
         causes=learned(memory.causes, memory.caused, happened, known & ~np.isnan(memory.caused[:, 0])),
         caused=np.full_like(memory.caused, np.nan),
     )
@@ -176,10 +186,12 @@ def foresee(
     """
     chance = opinions.chance.astype(np.float64)
     low = opinions.level <= LEVELS
-    said = Said(opinions.row[low], opinions.level[low], opinions.chance[low, 0])
     if not by_rule:
-        chance[low, 0] = corrected(memory.errors, _place(said.row, said.level), said.p)
-    p = never_rising(opinions.row, mixed(memory.mixture, opinions.row, chance).astype(np.float32))
+        place = _place(opinions.row[low], opinions.level[low])
+        chance[low, 0] = corrected(memory.errors, place, opinions.chance[low, 0])
+    first, upper = memory.mixture.weight[opinions.row], memory.upper.weight[opinions.row]
+    weights = np.where(opinions.level[:, None] > 1, upper, first)
+    p = never_rising(opinions.row, mixed(weights, chance).astype(np.float32))
     nobody = np.full(memory.graph.size, -1, np.int32), np.zeros(0), np.full_like(memory.caused, np.nan)
     cascaded = CascadedLevels(opinions.row, opinions.level, p, *nobody)
     if len(memory.graph.caller):
@@ -191,10 +203,11 @@ def foresee(
     told = Foreseen(row, level, p, opinions, memory.mixture, cascaded, memory.graph, tuple(announced))
     if by_rule:
         return told, memory
-    first = np.full_like(memory.first, np.nan)
     lowest = opinions.level == 1
-    first[opinions.row[lowest]] = chance[lowest]
-    return told, replace(memory, first=first, said=said, caused=cascaded.opinions)
+    spoken = np.full_like(memory.first, np.nan)
+    spoken[opinions.row[lowest]] = chance[lowest]
+    said = Said(opinions.row, opinions.level, opinions.chance[:, 0], chance)
+    return told, replace(memory, first=spoken, said=said, caused=cascaded.opinions)
 
 
 def never_rising(row: Int32Array, p: Float32Array) -> Float32Array:

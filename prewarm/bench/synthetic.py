@@ -25,6 +25,7 @@ from prewarm.traces.synth import FROZEN_DAYS, FROZEN_FUNCTIONS, FROZEN_SEED, Syn
 DAY = 1440
 WARM_UP_DAYS = 1  # of the experts' weights, not counted
 MEASURED_FROM = 11  # Friday of the second week; where two days are measured, a day of the weekend follows
+BELIEVED_MIN = 3  # minutes of an announced event for which the announcement counts; then what is seen is believed
 RESAMPLES = 2000
 BASELINES = ("ka-10", "clairvoyant")
 
@@ -154,7 +155,7 @@ def announced(synthetic: SyntheticTrace, keys: Sequence[str]) -> tuple[Event, ..
                 entry.name,
                 np.array([row], np.int32),
                 entry.start_minute - start,
-                entry.end_minute - start,
+                min(entry.end_minute, entry.start_minute + BELIEVED_MIN) - start,
                 entry.announced_minute - start,
                 max(1, int(np.ceil(busy))),
             )

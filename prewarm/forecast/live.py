@@ -1,13 +1,16 @@
 """What runs in the service's model worker: one copy of the recent hits, asked once a minute.
 
-The two functions are what the process pool sends over; the copy lives as long as the worker process does.
+The functions are what the process pool sends over; the copy lives as long as the worker process does.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from prewarm.forecast.experts.opinions import Opinions, ask
+from prewarm.forecast.levels.history_view import SparseHistory
 from prewarm.forecast.replica import Behind, Question, Replica, sparse_history
 from prewarm.history.view import HitView
 
@@ -15,6 +18,14 @@ from prewarm.history.view import HitView
 @cache
 def _replica() -> Replica:
     return Replica()
+
+
+def warm_up(nothing: None = None) -> Opinions:
+    """Load the models and compile the kernels by asking about a tiny history; numba keeps what it compiled."""
+    del nothing
+    hits, ones = np.array([10, 20, 30], dtype=np.int32), np.ones(3, dtype=np.float32)
+    pointer, since = np.array([0, 3], dtype=np.int64), np.zeros(1, dtype=np.int32)
+    return ask(SparseHistory(hits, ones.astype(np.int16), pointer, since, 40, ones))
 
 
 def load(argument: tuple[HitView, int]) -> None:

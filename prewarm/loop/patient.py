@@ -11,10 +11,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
-from prewarm.forecast.experts.opinions import Opinions, ask
-from prewarm.forecast.levels.history_view import SparseHistory
+from prewarm.forecast.live import warm_up
 from prewarm.forecast.pool import FitPool, Outcome
 from prewarm.loop.oracle import PRELOAD
 
@@ -77,17 +74,4 @@ class PatientPool(FitPool):
 
 def model_pool() -> PatientPool:
     """The process that holds the learned model, asked once about a tiny history before it counts as ready."""
-    hits = np.array([10, 20, 30], dtype=np.int32)
-    tiny = SparseHistory(
-        hit_minute=hits,
-        hit_need=np.ones(3, dtype=np.int16),
-        indptr=np.array([0, 3], dtype=np.int64),
-        since=np.zeros(1, dtype=np.int32),
-        now_minute=40,
-        hit_mark=np.ones(3, dtype=np.float32),
-    )
-    return PatientPool(PRELOAD, _ask, tiny)
-
-
-def _ask(history: SparseHistory) -> Opinions:
-    return ask(history)
+    return PatientPool(PRELOAD, warm_up, None)

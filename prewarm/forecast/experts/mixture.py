@@ -41,9 +41,9 @@ def first_weights(size: int, experts: int) -> Mixture:
     return Mixture(weight)
 
 
-def mixed(mixture: Mixture, rows: Int32Array, chances: FloatArray) -> FloatArray:
-    """The mixed probability of each pair, (m,). chances: (m, E), NaN for no opinion; rows: (m,) function of each."""
-    weight = np.where(np.isnan(chances), 0.0, mixture.weight[rows])
+def mixed(weights: FloatArray, chances: FloatArray) -> FloatArray:
+    """The mixed probability of each pair, (m,), under its weights (m, E). chances: (m, E), NaN for no opinion."""
+    weight = np.where(np.isnan(chances), 0.0, weights)
     total = weight.sum(axis=1)
     said = (weight * np.nan_to_num(chances)).sum(axis=1)
     mix: FloatArray = np.divide(said, total, out=np.zeros_like(said), where=total > 0)
@@ -51,13 +51,42 @@ def mixed(mixture: Mixture, rows: Int32Array, chances: FloatArray) -> FloatArray
 
 
 def learned(mixture: Mixture, chances: FloatArray, happened: BoolArray, known: BoolArray) -> Mixture:
-    """Weights after a minute. chances: (n, E) of the first level; happened: whether it was reached, (n,).
+    """Weights after a minute. chances: (n, E) of one event a function; happened: whether it came, (n,).
 
     Functions whose minute is not known (`known` False) keep their weights.
     """
-    awake = ~np.isnan(chances)
-    clipped = np.clip(np.nan_to_num(chances, nan=0.5), FLOOR, 1 - FLOOR)
-    likelihood = np.where(happened[:, None], clipped, 1 - clipped)
+    return _updated(mixture, np.where(happened[:, None], _safe(chances), 1 - _safe(chances)), ~np.isnan(chances), known)
+
+
+def learned_pairs(
+    mixture: Mixture, rows: Int32Array, chances: FloatArray, happened: BoolArray, known: BoolArray
+) -> Mixture:
+    """Weights after a minute of several events a function: rows (m,) ascending, chances (m, E), happened (m,).
+
+    An expert that has no opinion on one of a function's events is asleep for all of them.
+    """
+    size, experts = mixture.weight.shape
+    if len(rows) == 0:
+        return mixture
+    surprise = np.where(happened[:, None], np.log(_safe(chances)), np.log(1 - _safe(chances)))
+    starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
+    touched = rows[starts]
+    likelihood, awake = np.ones((size, experts)), np.ones((size, experts), np.bool_)
+    together = np.add.reduceat(surprise, starts, axis=0)
+    # Only ratios count; the best expert's likelihood is made 1, so that many events at once do not underflow.
+    likelihood[touched] = np.exp(np.maximum(together - together.max(axis=1, keepdims=True), -30.0))
+    awake[touched] = np.logical_and.reduceat(~np.isnan(chances), starts, axis=0)
+    spoken = np.zeros(size, np.bool_)
+    spoken[touched] = True
+    return _updated(mixture, likelihood, awake, known & spoken)
+
+
+def _safe(chances: FloatArray) -> FloatArray:
+    return np.clip(np.nan_to_num(chances, nan=0.5), FLOOR, 1 - FLOOR)
+
+
+def _updated(mixture: Mixture, likelihood: FloatArray, awake: BoolArray, known: BoolArray) -> Mixture:
+    """Bayes' rule among those awake, who share what weight they had; then the share that is spread anew."""
     asleep_weight = np.where(awake, 0.0, mixture.weight)
     prior = np.where(awake, mixture.weight, 0.0)
     posterior = prior * likelihood

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prewarm.domain import FloatArray
-from prewarm.forecast.experts.mixture import FIRST_TRUST, first_weights, learned, mixed
+from prewarm.domain import FloatArray, Int32Array
+from prewarm.forecast.experts.mixture import FIRST_TRUST, Mixture, first_weights, learned, learned_pairs
+from prewarm.forecast.experts.mixture import mixed as mixed_by
+
+
+def mixed(mixture: Mixture, rows: Int32Array, chances: FloatArray) -> FloatArray:
+    """The mix under the weights of the functions in `rows`."""
+    return mixed_by(mixture.weight[rows], chances)
+
 
 ONE = np.zeros(1, np.int32)
 
@@ -74,3 +81,20 @@ def test_weights_stay_weights(chances: FloatArray, happened: np.ndarray, known: 
     assert (after.weight > 0).all()
     said = mixed(after, np.arange(4, dtype=np.int32), chances)
     assert ((said >= 0) & (said <= 1)).all()
+
+
+def test_many_events_at_once_teach_together_and_do_not_underflow() -> None:
+    """Seventy levels were reached that only the second expert expected; the other function said nothing."""
+    rows = np.zeros(70, np.int32)
+    chances = np.tile([0.001, 0.9], (70, 1))
+    after = learned_pairs(first_weights(2, 2), rows, chances, np.ones(70, np.bool_), np.array([True, True]))
+    assert after.weight[0, 1] > 0.99
+    assert after.weight[1].tolist() == first_weights(1, 2).weight[0].tolist()
+
+
+def test_one_event_a_function_is_the_same_by_either_way() -> None:
+    """Pairs with one event each are the plain rule."""
+    chances, happened = np.array([[0.2, 0.7], [0.4, 0.1]]), np.array([True, False])
+    plain = learned(first_weights(2, 2), chances, happened, np.array([True, True]))
+    pairs = learned_pairs(first_weights(2, 2), np.arange(2, dtype=np.int32), chances, happened, np.array([True, True]))
+    assert pairs.weight == pytest.approx(plain.weight)
