@@ -26,6 +26,7 @@ from prewarm.cascade import (
 from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int32Array, IntArray, Reason
 from prewarm.forecast.experts.mixture import Mixture, first_weights, learned, learned_pairs, mixed
 from prewarm.forecast.experts.opinions import Opinions
+from prewarm.forecast.levels.history_view import never_rising
 from prewarm.forecast.levels.online import Recalibration, corrected
 from prewarm.forecast.levels.online import learned as recalibrated
 from prewarm.settings import Call
@@ -191,7 +192,7 @@ def foresee(
         chance[low, 0] = corrected(memory.errors, place, opinions.chance[low, 0])
     first, upper = memory.mixture.weight[opinions.row], memory.upper.weight[opinions.row]
     weights = np.where(opinions.level[:, None] > 1, upper, first)
-    p = never_rising(opinions.row, mixed(weights, chance).astype(np.float32))
+    p = never_rising(opinions.level, mixed(weights, chance).astype(np.float32))
     nobody = np.full(memory.graph.size, -1, np.int32), np.zeros(0), np.full_like(memory.caused, np.nan)
     cascaded = CascadedLevels(opinions.row, opinions.level, p, *nobody)
     if len(memory.graph.caller):
@@ -208,16 +209,6 @@ def foresee(
     spoken[opinions.row[lowest]] = chance[lowest]
     said = Said(opinions.row, opinions.level, opinions.chance[:, 0], chance)
     return told, replace(memory, first=spoken, said=said, caused=cascaded.opinions)
-
-
-def never_rising(row: Int32Array, p: Float32Array) -> Float32Array:
-    """P(N >= k) made non-rising within each function: the smallest so far; rows contiguous, levels ascending."""
-    result, same = p.copy(), np.r_[False, row[1:] == row[:-1]] if len(row) else np.zeros(0, np.bool_)
-    while True:
-        above = same & (result > np.r_[np.float32(np.inf), result[:-1]])
-        if not above.any():
-            return result
-        result[above] = result[np.flatnonzero(above) - 1]
 
 
 def _place(row: Int32Array, level: Int32Array) -> IntArray:

@@ -49,7 +49,7 @@ def test_what_comes_from_a_minute_on_does_not_move_that_minute(seed: int) -> Non
     at = 120
     made, other = mixed(seed), mixed(seed + 10)
     need = np.concatenate([made.need[:, :at], other.need[:, at:] + 1], axis=1)
-    turned = replace(made, need=need, concurrency=need * 0.7)
+    turned = replace(made, need=need, concurrency=need * np.float64(0.7))
     np.testing.assert_array_equal(kept(turned)[:, : at + 1], kept(made)[:, : at + 1])
 
 
@@ -119,6 +119,6 @@ def test_unknown_minutes_teach_nothing() -> None:
     unknown = np.zeros(made.need.shape, np.bool_)
     unknown[:, :150] = True
     blank = np.where(unknown, 0, made.need).astype(np.int32)
-    half = replace(made, need=blank, concurrency=blank * 0.7, unknown=unknown)
+    half = replace(made, need=blank, concurrency=blank * np.float64(0.7), unknown=unknown)
     assert kept(half)[3, 200:].sum() == 0
     assert kept(half)[0, 210:].sum() > 0

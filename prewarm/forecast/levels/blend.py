@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from prewarm.domain import Float32Array, FloatArray, InputError
-from prewarm.forecast.levels.boosted import SHIPPED, LevelModel, falling
+from prewarm.forecast.levels.boosted import SHIPPED, LevelModel
 from prewarm.forecast.levels.features import Questions, open_questions
-from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
+from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory, never_rising
 from prewarm.forecast.levels.neural_numpy import NeuralLevels
 
 DOUBT = (0.02, 0.6)
@@ -56,7 +56,7 @@ class BlendedLevels:
         second = self.network.p_of(history, row, level, now)
         blended = by_trees.copy()
         blended[doubtful] = _chance((1 - self.share) * _logit(by_trees[doubtful]) + self.share * _logit(second))
-        return falling(asked.level, blended)
+        return never_rising(asked.level, blended)
 
     def p_at_least(self, history: SparseHistory) -> LevelProbabilities:
         """As `LevelModel.p_at_least`."""

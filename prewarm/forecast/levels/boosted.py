@@ -19,7 +19,7 @@ import numpy as np
 from prewarm.domain import Float32Array, FloatArray, InputError, Int32Array
 from prewarm.forecast.levels.feature_table import COLUMN, columns_of
 from prewarm.forecast.levels.features import Questions, feature_rows, open_questions
-from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory
+from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory, never_rising
 
 SHIPPED = Path(__file__).with_name("models")
 NEXT_MINUTE, LATER, CARD = "levels_next.txt.gz", "levels_later.txt.gz", "levels.json"
@@ -114,17 +114,6 @@ def with_minutes_ahead(rows: Float32Array, ahead: Int32Array) -> Float32Array:
     return np.concatenate([rows, ahead[:, None].astype(np.float32)], axis=1)
 
 
-def falling(level: Int32Array, p: Float32Array) -> Float32Array:
-    """p made non-rising with the level; the levels of one function and minute stand together, from 1 on."""
-    result = p.copy()
-    above_first = level > 1
-    while True:
-        above = above_first & (result > np.r_[np.inf, result[:-1]])
-        if not above.any():
-            return result
-        result[above] = result[np.flatnonzero(above) - 1]
-
-
 def _chances(
     booster: Any, history: SparseHistory, asked: Questions, groups_off: frozenset[str], *, with_ahead: bool
 ) -> Float32Array:
@@ -133,7 +122,7 @@ def _chances(
         rows[:, columns_of(groups_off)] = np.nan
     if with_ahead:
         rows = with_minutes_ahead(rows, asked.ahead)
-    return falling(asked.level, predicted(booster, rows))
+    return never_rising(asked.level, predicted(booster, rows))
 
 
 def _levels(asked: Questions, p: Float32Array) -> LevelProbabilities:

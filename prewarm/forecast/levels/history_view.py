@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prewarm.domain import InputError
+from prewarm.domain import Float32Array, InputError, Int32Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,13 @@ class LevelProbabilities:
     row: NDArray[np.int32]
     level: NDArray[np.int16]
     p: NDArray[np.float32]
+
+
+def never_rising(level: Int32Array, p: Float32Array) -> Float32Array:
+    """p made non-rising with the level, each the smallest so far; a function's levels stand together, from 1 on."""
+    result, above_first = p.copy(), level > 1
+    while True:
+        above = above_first & (result > np.r_[np.float32(np.inf), result[:-1]])
+        if not above.any():
+            return result
+        result[above] = result[np.flatnonzero(above) - 1]

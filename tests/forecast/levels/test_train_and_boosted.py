@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
-from prewarm.forecast.levels.boosted import CARD, SHIPPED, LevelModel, falling
+from prewarm.forecast.levels.boosted import CARD, SHIPPED, LevelModel
 from prewarm.forecast.levels.feature_table import GROUPS
 from prewarm.forecast.levels.train import TrainingSettings, fit, level_model, write_model
 from tests.forecast.levels.histories import history_of, timer
@@ -128,17 +128,3 @@ class TestShipped:
         assert said["idle_minutes"] == 10
         assert said["strongest_period_minutes"] == 10
         assert set(model.reasons(history_of([[]], 400), 0)) == {"idle_minutes"}
-
-
-@pytest.mark.parametrize(
-    ("level", "p", "expected"),
-    [
-        pytest.param([1, 2, 3], [0.5, 0.6, 0.4], [0.5, 0.5, 0.4], id="one-rises"),
-        pytest.param([1, 2, 3], [0.2, 0.3, 0.9], [0.2, 0.2, 0.2], id="all-rise"),
-        pytest.param([1, 1, 2], [0.1, 0.9, 0.8], [0.1, 0.9, 0.8], id="another-function-may-be-higher"),
-        pytest.param([], [], [], id="none"),
-    ],
-)
-def test_levels_are_made_to_fall(level: list[int], p: list[float], expected: list[float]) -> None:
-    fallen = falling(np.array(level, np.int32), np.array(p, np.float32))
-    np.testing.assert_allclose(fallen, np.array(expected, np.float32))
