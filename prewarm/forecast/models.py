@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from prewarm.domain import InputError
 from prewarm.forecast.batch import Forecaster
+from prewarm.forecast.dense.forecaster import DenseForecaster
 from prewarm.forecast.local.classical import Classical, Wishes
 from prewarm.forecast.local.hazard import Hazard
 from prewarm.forecast.local.intermittent import Intermittent
@@ -39,6 +40,7 @@ DEAR: dict[str, Factory] = {
     "holt_winters": lambda s: Classical("holt_winters", s.wishes),
     "arima": lambda s: Classical("arima", s.wishes),
     "sarima": lambda s: Classical("sarima", s.wishes),
+    "dense": lambda _: DenseForecaster(),
 }
 
 CHEAP: dict[str, Factory] = {
@@ -70,8 +72,3 @@ def model_named(name: str, setting: Setting | None = None, *, place: str = "mode
     if factory is None:
         raise InputError(f"{place}: must be one of {', '.join(NAMES)}, is {name[:40]!r}")
     return factory(known)
-
-
-def is_dear(name: str) -> bool:
-    """Whether this model belongs in a worker process."""
-    return name in DEAR

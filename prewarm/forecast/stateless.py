@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import cast
 
 import numpy as np
@@ -18,13 +19,14 @@ from prewarm.forecast.batch import Levels, forecasts
 from prewarm.forecast.local.calendar import zone_named
 from prewarm.forecast.local.classical import Wishes
 from prewarm.forecast.local.prior import PriorForecaster
-from prewarm.forecast.models import Setting, is_dear, model_named
+from prewarm.forecast.models import Setting, model_named
 from prewarm.forecast.series import Series, SeriesBatch
 
 STEPS = (1, 1_440)
 MOST_SERIES = 100
 MOST_VALUES = 100_000  # per series
 MOST_LEVELS = 20
+START_YEARS = (1900, 9000)
 DEFAULT_STEPS = 15
 DEFAULT_LEVELS: Levels = (0.5, 0.9, 0.99)
 FIELDS = ("series", "steps", "quantiles", "model", "season_steps", "trend", "seasonal", "zone")
@@ -40,11 +42,6 @@ class Request:
     steps: int = DEFAULT_STEPS
     levels: Levels = DEFAULT_LEVELS
     setting: Setting = field(default_factory=Setting)
-
-    @property
-    def needs_worker(self) -> bool:
-        """Whether answering may take long and load statsmodels."""
-        return is_dear(self.model)
 
 
 def parse_request(body: object) -> Request:
@@ -136,9 +133,18 @@ def _one_series(value: object, place: str) -> Series:
         raise InputError(f"{place}.values: is required")
     step_s = whole(fields.get("step_s", 60), f"{place}.step_s", 1, 86_400)
     start = fields.get("start")
-    at = 0.0 if start is None else parse_time(_text(start, f"{place}.start"), f"{place}.start")
+    at = 0.0 if start is None else _start(_text(start, f"{place}.start"), f"{place}.start")
     name = _text(fields.get("id", place), f"{place}.id")
     return Series(_values(fields["values"], f"{place}.values"), step_s, at, name)
+
+
+def _start(text: str, place: str) -> float:
+    """A moment with room for the longest series and forecast behind it, so that every step has a date."""
+    at = parse_time(text, place)
+    first, last = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in START_YEARS)
+    if not first <= at < last:
+        raise InputError(f"{place}: must be in the years {START_YEARS[0]} to {START_YEARS[1] - 1}, is {text[:60]!r}")
+    return at
 
 
 def _values(value: object, place: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

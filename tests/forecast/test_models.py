@@ -13,8 +13,10 @@ from hypothesis.extra.numpy import arrays
 
 from prewarm.domain import InputError
 from prewarm.forecast.batch import COUNTS, Forecaster
-from prewarm.forecast.models import CHEAP, DEAR, NAMES, Setting, is_dear, model_named
+from prewarm.forecast.dense.model import shipped_model
+from prewarm.forecast.models import CHEAP, DEAR, NAMES, Setting, model_named
 from prewarm.forecast.series import SeriesBatch
+from tests.forecast.dense.made_dense import timers
 from tests.forecast.made import LEVELS, MONDAY, batch_of
 
 ALL = [pytest.param(name, id=name) for name in NAMES]
@@ -90,14 +92,29 @@ def test_the_past_alone_decides() -> None:
 
 
 def test_names_are_those_of_the_command_line_and_others_are_refused() -> None:
-    for name in ("auto", "holt_winters", "arima", "sarima", "croston"):
+    for name in ("auto", "holt_winters", "arima", "sarima", "dense", "croston"):
         assert name in NAMES
-    assert is_dear("sarima")
-    assert not is_dear("auto")
     with pytest.raises(InputError, match="model: must be one of auto, "):
         model_named("prophet")
     with pytest.raises(InputError, match="--model: "):
         model_named("", Setting(), place="--model")
+
+
+@pytest.fixture(scope="module")
+def _dense_loaded() -> None:
+    """Loads the shipped trees, so that no single test is charged for it."""
+    shipped_model()
+
+
+@pytest.mark.usefixtures("_dense_loaded")
+def test_the_dense_model_is_asked_by_its_name() -> None:
+    """Its shipped trees speak for a busy series of eleven days; of a short one it says what it lacks."""
+    busy = model_named("dense").predict(batch_of(timers(11)), 5, LEVELS)
+    assert busy.used == ("dense",)
+    assert "day and hour pattern" in busy.reasons[0]
+    short = model_named("dense").predict(batch_of(timers(1)), 5, LEVELS)
+    assert short.used == ("smoothing",)
+    assert short.reasons[0].startswith("dense not used: needs 10 days of minutes")
 
 
 def test_the_service_side_loads_no_heavy_library() -> None:
@@ -105,7 +122,7 @@ def test_the_service_side_loads_no_heavy_library() -> None:
         "import sys, numpy; import prewarm.forecast.pool, prewarm.forecast.models as m;"
         "from prewarm.forecast.series import SeriesBatch;"
         "b = SeriesBatch(numpy.ones((1, 40)), 60, 0.0, ('f',)); m.model_named('auto').predict(b, 5, (0.5,));"
-        "print([n for n in ('statsmodels', 'pandas', 'torch', 'scipy.stats', 'numba') if n in sys.modules])"
+        "print([n for n in ('statsmodels', 'pandas', 'torch', 'scipy.stats', 'numba', 'lightgbm') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

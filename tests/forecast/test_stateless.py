@@ -44,8 +44,6 @@ def test_defaults_are_a_quarter_of_an_hour_by_the_automatic_choice() -> None:
     request = parse_request({"series": [{"values": [1, 2]}]})
     assert (request.model, request.steps, request.levels) == ("auto", 15, (0.5, 0.9, 0.99))
     assert request.series[0].name == "series[0]"
-    assert not request.needs_worker
-    assert parse_request(body(model="sarima")).needs_worker
 
 
 @pytest.mark.parametrize(
