@@ -30,7 +30,8 @@ FunctionKey = NewType("FunctionKey", str)
 COLD_COST = 0.808  # RUM's price of one cold start (FeMux, EuroSys'26)
 IDLE_COST_PER_GB_S = 1 / 99.69  # RUM's price of one wasted GB-second, GB of 1,000 MB
 
-_KEY = re.compile(r"[^\s/%]{1,253}/[^\s/]{1,253}")
+_KEY = re.compile(r"[^\s/%\x00-\x1f\x7f]{1,253}/[^\s/%\x00-\x1f\x7f]{1,253}")
+_YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800  # what a datetime can hold, in seconds since the epoch
 
 
 class PrewarmError(Exception):
@@ -185,11 +186,17 @@ def rfc3339(at: float) -> str:
 
 
 def parse_time(text: str, place: str) -> float:
-    """Seconds since the epoch of an RFC 3339 text; a zone is required. InputError naming `place` otherwise."""
+    """Seconds since the epoch of an RFC 3339 text; a zone is required. InputError naming `place` otherwise.
+
+    What is taken can be written again by `rfc3339`: an offset must not carry the moment out of the years 1 to 9999.
+    """
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
     except ValueError:
         raise InputError(f"{place}: must be an RFC 3339 time, is {text[:60]!r}") from None
     if moment.tzinfo is None:
         raise InputError(f"{place}: needs a zone (Z or +hh:mm), is {text[:60]!r}")
-    return moment.timestamp()
+    at = moment.timestamp()
+    if not _YEAR_1 <= at < _YEAR_10000:
+        raise InputError(f"{place}: must be in the years 1 to 9999 (UTC), is {text[:60]!r}")
+    return at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,7 @@ _NESTED: dict[tuple[str, str], type] = {
     ("Settings", "event"): Event,
     ("FunctionPolicy", "windows"): Window,
 }
+_DIGEST = re.compile("[0-9a-fA-F]{64}")
 _TABLES = {name for (_, name) in _NESTED} - {"function", "call", "event", "windows"}
 
 
@@ -44,6 +46,7 @@ def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
         check_policy(entry, f"{place}: function[{position}]")
     for position, event in enumerate(settings.event):
         _check_event(event, f"{place}: event[{position}]")
+    _check_digests(settings.auth, place)
     return settings
 
 
@@ -68,7 +71,7 @@ def check_policy(entry: FunctionPolicy, place: str) -> None:
             raise InputError(f"{place}.windows[{position}]: max: must be at least min ({window.min}), is {window.max}")
         try:
             ZoneInfo(window.zone)
-        except (ZoneInfoNotFoundError, ValueError):
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, such as Europe, is an OSError
             raise InputError(f"{place}.windows[{position}]: zone: is not a time zone: {window.zone!r}") from None
 
 
@@ -78,6 +81,17 @@ def _check_event(event: Event, place: str) -> None:
             raise InputError(f"{place}: {name}: needs a zone (Z or +hh:mm), is {moment.isoformat()}")
     if event.end <= event.start:
         raise InputError(f"{place}: end: must be after start ({event.start.isoformat()}), is {event.end.isoformat()}")
+
+
+def _check_digests(auth: Auth, place: str) -> None:
+    """A digest that can match nothing is a fault; it is not shown, since it may be the token itself."""
+    for name in ("read_token_sha256", "write_token_sha256"):
+        for position, digest in enumerate(getattr(auth, name)):
+            if not _DIGEST.fullmatch(digest):
+                raise InputError(
+                    f"{place}: auth.{name}[{position}]: must be 64 hexadecimal digits, the SHA-256 of the token "
+                    "(printf %s TOKEN | sha256sum)"
+                )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -93,15 +107,33 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _apply_variable(raw: dict[str, Any], name: str, text: str) -> None:
     if name in ("PREWARM_READ_TOKEN", "PREWARM_WRITE_TOKEN"):
-        digests = raw.setdefault("auth", {}).setdefault(name.removeprefix("PREWARM_").lower() + "_sha256", [])
-        digests.append(hashlib.sha256(text.encode()).hexdigest())
+        _add_token(_table(raw, "auth"), name, text.strip())
         return
     table, _, key = name.removeprefix("PREWARM_").lower().partition("__")
     if not name.startswith("PREWARM_") or not key:
         return
     if table not in _TABLES:
         raise InputError(f"{name}: no such table; known are {', '.join(sorted(_TABLES))}")
-    raw.setdefault(table, {})[key] = text
+    _table(raw, table)[key] = text
+
+
+def _add_token(auth: dict[str, Any], name: str, token: str) -> None:
+    """The digest of a token, beside those of the file; blanks around a token are none of it, as in a request."""
+    if not token:
+        raise InputError(f"{name}: is empty; give a token or leave the variable out")
+    field = name.removeprefix("PREWARM_").lower() + "_sha256"
+    digests = auth.get(field, [])
+    if not isinstance(digests, list):
+        raise InputError(f"auth.{field}: must be a list of digests")
+    auth[field] = [*digests, hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()]
+
+
+def _table(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """The table `name` of the file, made where it is absent."""
+    table = raw.setdefault(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{name}: must be a table, written [{name}]")
+    return table
 
 
 def _refuse_unknown(kind: type, raw: object, place: str) -> object:

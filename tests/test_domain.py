@@ -15,7 +15,7 @@ def test_a_key_is_a_namespace_and_a_name(text: str) -> None:
     assert function_key(text) == text
 
 
-@pytest.mark.parametrize("text", ["", "shop", "/x", "x/", "a/b/c", "a b/c", "a/" + "x" * 254])
+@pytest.mark.parametrize("text", ["", "shop", "/x", "x/", "a/b/c", "a b/c", "a/" + "x" * 254, "a\x00/b", "a/%2F"])
 def test_anything_else_is_refused_by_its_place(text: str) -> None:
     """The message names the field that held it."""
     with pytest.raises(InputError, match=r"^events\[3\]\.function: must be namespace/name"):
@@ -30,6 +30,15 @@ def test_times_need_a_zone() -> None:
         parse_time("2026-11-30T10:00:00", "at")
     with pytest.raises(InputError, match="at: must be an RFC 3339 time"):
         parse_time("yesterday", "at")
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
+def test_a_time_that_could_not_be_written_again_is_refused(text: str) -> None:
+    """An offset may carry a date beyond the calendar."""
+    with pytest.raises(InputError, match="at: must be in the years 1 to 9999"):
+        parse_time(text, "at")
+    assert rfc3339(parse_time("9999-12-31T23:59:59Z", "at")) == "9999-12-31T23:59:59Z"
+    assert parse_time("2026-11-30t10:00:00z", "at") == 1796032800.0
 
 
 @given(st.integers(0, 4_000_000_000))

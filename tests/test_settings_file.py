@@ -64,6 +64,7 @@ def test_a_token_is_kept_as_its_digest_only(tmp_path: Path) -> None:
             '[[event]]\nname="a"\nfunction="*"\nstart=2026-11-30T12:00:00Z\nend=2026-11-30T11:00:00Z\nneed=1\n',
             "event[0]: end: must be after start",
         ),
+        ('[[function]]\nwindows = [{zone = "Europe"}]\n', "windows[0]: zone: is not a time zone: 'Europe'"),
         ("serve = 3\n", "serve: input should be a dictionary or an instance of serve, is 3"),
         ("[serve\n", "is not TOML"),
     ],
@@ -75,6 +76,36 @@ def test_a_fault_is_one_line_with_file_field_and_rule(tmp_path: Path, text: str,
     assert told in str(caught.value)
     assert str(caught.value).startswith(str(tmp_path / "prewarm.toml"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["read_token_sha256", "write_token_sha256"])
+def test_a_token_in_the_place_of_its_digest_is_told_but_not_shown(tmp_path: Path, field: str) -> None:
+    """It would match nothing, and the log is no place for it."""
+    with pytest.raises(InputError, match=rf"auth.{field}\[0\]: must be 64 hexadecimal digits") as caught:
+        settings(tmp_path, f'[auth]\n{field} = ["s3cret-ä"]\n')
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "told"),
+    [
+        ("", {"PREWARM_WRITE_TOKEN": " "}, "PREWARM_WRITE_TOKEN: is empty"),
+        ("auth = 3\n", {"PREWARM_READ_TOKEN": "a"}, "auth: must be a table"),
+        ('[auth]\nread_token_sha256 = "a"\n', {"PREWARM_READ_TOKEN": "a"}, "auth.read_token_sha256: must be a list"),
+        ('serve = "x"\n', {"PREWARM_SERVE__TICK_S": "5"}, "serve: must be a table"),
+    ],
+)
+def test_a_variable_on_top_of_a_faulty_file_is_one_line(
+    tmp_path: Path, text: str, environ: dict[str, str], told: str
+) -> None:
+    """Whatever the two say together."""
+    with pytest.raises(InputError, match=told):
+        settings(tmp_path, text, **environ)
+
+
+def test_blanks_around_a_token_are_none_of_it(tmp_path: Path) -> None:
+    """Secrets kept in files often end in a new line."""
+    assert settings(tmp_path, "", PREWARM_READ_TOKEN="a\n").auth == settings(tmp_path, "", PREWARM_READ_TOKEN="a").auth
 
 
 def test_a_missing_file_and_a_wrong_variable_are_named(tmp_path: Path) -> None:
