@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from prewarm.domain import FunctionKey, decision_id
 from prewarm.http.desk import Desk
-from prewarm.http.models import DecisionAnswer, DecisionList, DecisionQuery
+from prewarm.http.models import ID_PATTERN, DecisionAnswer, DecisionList, DecisionQuery
 from prewarm.http.parameters import ID_PARAMETER
 from prewarm.http.problem import ProblemError
 from prewarm.http.routes import Call, Route
 from prewarm.http.shapes import decision_json
 from prewarm.loop.fleet import STEP_S
+
+_ID = re.compile(ID_PATTERN)
 
 
 async def list_decisions(call: Call[Desk]) -> object:
@@ -28,7 +32,7 @@ async def read_decision(call: Call[Desk]) -> object:
         for row, key in enumerate(view.keys):
             if decision_id(view.now, key) == wanted:
                 return decision_json(view.decision(row), STEP_S)
-    found = await call.service.keeper.decision(wanted)
+    found = await call.service.keeper.decision(wanted) if _ID.fullmatch(wanted) else None
     if found is None:
         raise ProblemError(404, f"there is no decision {wanted[:40]!r}; those that changed nothing are not kept")
     return decision_json(found, STEP_S)

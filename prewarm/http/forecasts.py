@@ -32,6 +32,8 @@ RECHOOSE_MIN = 120
 READ_ON_MIN = 15
 """A forecast is read on for this long before it is made anew; its next minute is always the tick's."""
 USUAL_STEPS = 30
+BODIES_MOST, BODY_BYTES = 10_000, 16_384
+"""Answers kept until the next tick; what is longer or odder is made anew, so that readers cannot fill the memory."""
 AUTO = "auto"
 BUDGET_S = 8.0
 
@@ -50,7 +52,8 @@ async def forecast_function(call: Call[Desk]) -> object:
     view = desk.fleet.view
     forecast = await _forecast(desk, row, FunctionKey(key), query.steps)
     body = orjson.dumps(forecast_json(forecast))
-    if view is not None and view is desk.fleet.view:
+    room = view is not None and len(view.bodies) < BODIES_MOST and len(body) <= BODY_BYTES
+    if room and view is not None and view is desk.fleet.view:
         view.bodies[call.request.raw_path] = body
     return json_response(body)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from prewarm import __version__
 from prewarm.control import DATA_STATES
-from prewarm.domain import FunctionKey, InputError, rum
+from prewarm.domain import FunctionKey, InputError, function_key, rum
 from prewarm.http.auth import Right
 from prewarm.http.desk import Desk
 from prewarm.http.models import (
@@ -133,7 +133,7 @@ async def read_policy(call: Call[Desk]) -> object:
 
 async def write_policy(call: Call[Desk]) -> object:
     """Set how one function is sized; what is left out takes its default. The function need not be known yet."""
-    desk, key = call.service, FunctionKey(call.path("key"))
+    desk, key = call.service, function_key(call.path("key"), "key")
     given: PolicyIn = call.body
     told = {**given.model_dump(exclude_unset=True, exclude={"key"}), "key": key}
     if given.key not in (None, key):
@@ -142,7 +142,7 @@ async def write_policy(call: Call[Desk]) -> object:
         policy = validate(FunctionPolicy, told, "policy")
         check_policy(policy, "policy")
     except InputError as error:
-        raise ProblemError(400, str(error).removeprefix("policy: ")) from None
+        raise ProblemError(400, str(error).removeprefix("policy").lstrip(":. ")) from None
     await desk.keeper.put_policy(key, policy, now=desk.fleet.clock.now())
     return policy_json(desk, key)
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from prewarm.domain import Action, Mode
 
+ID_PATTERN = r"^[0-9A-HJKMNP-TV-Z]{26}$"
 KEY_PATTERN = r"^[^\s/%\x00-\x1f\x7f]{1,253}/[^\s/%\x00-\x1f\x7f]{1,253}$"
 
 
@@ -34,7 +35,9 @@ Time = Annotated[
     StringConstraints(max_length=40),
     Field(json_schema_extra={"format": "date-time"}),
 ]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+"""One line without control characters: it is shown in terminals and kept in databases that take no NUL."""
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PRINTABLE)]
 Finite = Annotated[float, Field(ge=0, le=1e12)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 CountIn = Annotated[Whole, Field(ge=0, le=100_000)]
@@ -190,7 +193,7 @@ class OverrideIn(Strict):
     action: Action = Field(strict=False)
     value: Annotated[Whole, Field(ge=0, le=100_000)] | None = None
     owner: Label
-    reason: Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=1_000, pattern=PRINTABLE)]
     expires_at: Time | None
 
 
@@ -233,7 +236,7 @@ class AuditList(Answer):
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Namespace = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=r"^[^\s/%]+$")]
+Namespace = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=r"^[^\s/%\x00-\x1f\x7f]+$")]
 StrictMode = Annotated[Mode, Field(strict=False)]
 
 
@@ -281,9 +284,11 @@ class FunctionQuery(Cursor):
     search: Annotated[str, StringConstraints(max_length=200)] | None = None
 
 
-class DecisionQuery(Cursor):
-    """Paging of decisions, of one function where it is named."""
+class DecisionQuery(Strict):
+    """Paging of decisions, whose cursors are their ids; of one function where it is named."""
 
+    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
+    cursor: Annotated[str, StringConstraints(pattern=ID_PATTERN)] | None = None
     function: Key | None = None
 
 

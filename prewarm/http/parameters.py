@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from prewarm.http.models import KEY_PATTERN
+from prewarm.http.models import ID_PATTERN, KEY_PATTERN
 
 KEY_PARAMETER: dict[str, dict[str, Any]] = {"key": {"type": "string", "pattern": KEY_PATTERN}}
 TARGET_PARAMETER: dict[str, dict[str, Any]] = {"target": {"type": "string", "pattern": KEY_PATTERN}}
-ID_PARAMETER: dict[str, dict[str, Any]] = {"id": {"type": "string", "pattern": "^[0-9A-HJKMNP-TV-Z]{26}$"}}
+ID_PARAMETER: dict[str, dict[str, Any]] = {"id": {"type": "string", "pattern": ID_PATTERN}}

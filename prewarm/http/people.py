@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 from prewarm.domain import Action, FunctionKey, Override, function_key, parse_time
@@ -26,6 +27,7 @@ from prewarm.loop.fleet import OverrideKey
 from prewarm.loop.view import ModeTable
 from prewarm.settings import Call as GraphCall
 
+_CLUSTER = re.compile(r"[^\s/%\x00-\x1f\x7f]{1,253}")
 COUNTED = (Action.PIN, Action.FLOOR, Action.CEILING)
 
 
@@ -34,6 +36,8 @@ def target(desk: Desk, text: str) -> OverrideKey:
     if FunctionKey(text) in desk.fleet.rows or "@" not in text:
         return function_key(text, "key"), None
     key, _, cluster = text.rpartition("@")
+    if not _CLUSTER.fullmatch(cluster):
+        raise ProblemError(400, f"cluster: must be 1 to 253 characters without spaces, is {cluster[:80]!r}")
     return function_key(key, "key"), cluster
 
 

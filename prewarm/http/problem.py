@@ -83,5 +83,7 @@ def _rule(kind: str, fault: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(fault["ctx"]["error"])
     known = _RULES.get(kind)
+    if kind == "too_long" and fault["ctx"].get("actual_length") is None:  # pydantic stops counting some kinds early
+        known = "must have at most {max_length} items"
     told = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in fault.get("ctx", {}).items()}
     return known.format(**told) if known else str(fault["msg"]).lower().replace("input should", "must")

@@ -7,7 +7,9 @@ cost little more than a bare aiohttp handler.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
@@ -29,6 +31,8 @@ log = logging.getLogger("prewarm.http")
 Context = TypeVar("Context")
 Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+BODY_S = 30.0
+"""A client that sends more slowly holds a connection for nothing."""
 JSON_HEADERS = {"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
@@ -89,7 +93,8 @@ def install(app: web.Application, routes: Iterable[Route[Context]], service: Con
     for route in routes:
         by_path[route.path].append(route)
     for path, listed in by_path.items():
-        resource = app.router.add_resource(path)
+        # aiohttp's own pattern for a part of the path leaves out braces, which a key may hold.
+        resource = app.router.add_resource(re.sub(r"{(\w+)}", r"{\1:[^/]+}", path))
         methods = {route.method for route in listed}
         for route in listed:
             handle = _endpoint(route, service, border)
@@ -170,9 +175,20 @@ async def parse_body(model: type[BaseModel], request: web.Request) -> BaseModel:
     if request.content_type != "application/json":
         raise ProblemError(415, f"the body must be application/json, is {request.content_type[:60]}")
     try:
-        return model.model_validate_json(await request.read())
+        return model.model_validate_json(await _read(request))
     except ValidationError as error:
         raise problem_of(error) from None
+
+
+async def _read(request: web.Request) -> bytes:
+    """The whole body: 400 where it is not what its headers promise, 408 where it does not come."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await request.read()
+    except web.RequestPayloadError as error:
+        raise ProblemError(400, f"body: cannot be read: {' '.join(str(error).split())[:120]}") from None
+    except TimeoutError:
+        raise ProblemError(408, f"the body did not come within {BODY_S:g} s", headers={"Connection": "close"}) from None
 
 
 def _refuse_method(allow: str) -> Handle:
