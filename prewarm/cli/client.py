@@ -8,8 +8,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +19,7 @@ from urllib.parse import quote
 from prewarm.domain import InputError, PrewarmError
 
 DEFAULT_SERVICE = "http://127.0.0.1:8808"
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 class ServiceError(PrewarmError):
@@ -30,9 +33,16 @@ class ServiceClient:
         """InputError unless `address` is http:// or https://."""
         if not address.startswith(("http://", "https://")):
             raise InputError(f"service: must begin with http:// or https://, is {address!r}")
+        try:
+            urllib.parse.urlsplit(address)
+        except ValueError as error:
+            raise InputError(f"service: is no address: {error}") from None
         self._address = address.rstrip("/")
         names = ("PREWARM_TOKEN", "PREWARM_WRITE_TOKEN", "PREWARM_READ_TOKEN")
-        self._token = next((os.environ[name] for name in names if os.environ.get(name)), None)
+        given = next((name for name in names if os.environ.get(name, "").strip()), None)
+        self._token = None if given is None else os.environ[given].strip()
+        if self._token is not None and not _TOKEN.fullmatch(self._token):
+            raise InputError(f"{given}: must be plain characters without spaces")
 
     def read(self, path: str) -> Any:
         """GET; the parsed answer."""
@@ -48,7 +58,7 @@ class ServiceClient:
             request.add_header("Content-Type", "application/json")
         try:
             with urllib.request.urlopen(request, timeout=15, context=self._tls()) as answer:  # noqa: S310
-                return json.loads(answer.read() or b"null")
+                return _parsed(answer.read(), self._address)
         except urllib.error.HTTPError as error:
             raise ServiceError(_sentence(error)) from None
         except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
@@ -62,6 +72,13 @@ class ServiceClient:
 def encoded(key: str) -> str:
     """A key as a part of a path."""
     return quote(key, safe="")
+
+
+def _parsed(body: bytes, address: str) -> Any:
+    try:
+        return json.loads(body or b"null")
+    except ValueError:
+        raise ServiceError(f"what answers at {address} is not prewarm: no JSON") from None
 
 
 def _sentence(error: urllib.error.HTTPError) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import json
 import re
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
@@ -13,8 +12,9 @@ import click
 from prewarm.cli.client import DEFAULT_SERVICE, ServiceClient, encoded
 from prewarm.domain import Action, InputError, parse_time, rfc3339
 
-_SPAN = re.compile(r"(\d+)([smhdw])")
+_SPAN = re.compile(r"(\d{1,12})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+MOST_S = 3650 * 86_400
 
 service_option = click.option(
     "--service", default=DEFAULT_SERVICE, show_default=True, envvar="PREWARM_SERVICE", help="Address of the service."
@@ -90,9 +90,11 @@ def _end(client: ServiceClient, span: str | None, until: str | None, *, forever:
         return None
     said = _SPAN.fullmatch(span)
     if said is None:
-        raise InputError(f"--for: must be a number with s, m, h, d or w, is {span!r}")
-    now = datetime.fromtimestamp(client.read("/readyz")["now"], UTC)
-    return rfc3339((now + timedelta(seconds=int(said[1]) * _SECONDS[said[2]])).timestamp())
+        raise InputError(f"--for: must be a number with s, m, h, d or w, is {span[:40]!r}")
+    length_s = int(said[1]) * _SECONDS[said[2]]
+    if length_s > MOST_S:
+        raise InputError(f"--for: must be 10 years or less (or say --forever), is {span[:40]!r}")
+    return rfc3339(float(client.read("/readyz")["now"]) + length_s)
 
 
 def _line(one: dict[str, Any]) -> str:

@@ -64,6 +64,8 @@ class ReplayOptions:
     def __post_init__(self) -> None:
         if not 0 < self.cold_weight < float("inf"):
             raise InputError(f"cold weight: must be above 0, is {self.cold_weight}")
+        if self.seed < 0:
+            raise InputError(f"seed: must be 0 or more, is {self.seed}")
         if self.mode == "request" and self.allocations is not None:
             raise InputError("allocations: are decided by the minute; leave out --mode request")
 

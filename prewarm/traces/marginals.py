@@ -55,9 +55,12 @@ class MarginalCheck:
 
 
 def check_marginals(trace: Trace, reference: Reference) -> tuple[MarginalCheck, ...]:
-    """One check per marginal of a trace of whole days; quantiles are those of `QUANTILES`."""
+    """One check per marginal that a trace of whole days tells; quantiles are those of `QUANTILES`."""
     checks = []
-    for name, values in _own_values(trace).items():
+    for name, told in _own_values(trace).items():
+        values = told[np.isfinite(told)]
+        if not len(values):
+            continue  # a format that does not tell it cannot be off
         real, weight = reference.values[name], reference.weights[name]
         ones = np.ones(len(values))
         distance = ks_distance((values, ones), (real, weight))

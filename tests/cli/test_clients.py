@@ -78,6 +78,40 @@ def test_without_a_service_there_is_one_line_and_a_hint() -> None:
         ServiceClient("127.0.0.1:8808")
 
 
+@pytest.mark.parametrize(
+    ("token", "address", "told"),
+    [
+        ("a\nb", "http://127.0.0.1:9", "PREWARM_TOKEN: must be plain characters"),
+        ("日本", "http://127.0.0.1:9", "PREWARM_TOKEN: must be plain characters"),
+        ("a", "http://[::1", "service: is no address"),
+    ],
+)
+def test_a_token_or_address_that_no_request_can_carry_is_wrong_use(
+    monkeypatch: pytest.MonkeyPatch, token: str, address: str, told: str
+) -> None:
+    monkeypatch.setenv("PREWARM_TOKEN", token)
+    with pytest.raises(InputError, match=told):
+        ServiceClient(address)
+
+
+def test_what_answers_without_json_is_not_the_service(service: Process) -> None:
+    with pytest.raises(ServiceError, match="is not prewarm: no JSON"):
+        ServiceClient(service.url).read("/metrics")
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        (["--for", "999999999999w"], "--for: must be 10 years or less"),
+        (["--for", "9" * 5000 + "d"], "--for: must be a number with s, m, h, d or w"),
+        (["--until", "9999-12-31T23:59:59-14:00"], "--until: must be in the years 1 to 9999"),
+    ],
+)
+def test_an_end_beyond_the_calendar_is_wrong_use(when: list[str], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        override.main(["set", "a/b", "pin", "1", "--reason", "x", *when], standalone_mode=False)
+
+
 def test_a_configuration_is_checked_without_starting_anything(tmp_path: Path) -> None:
     good = tmp_path / "good.toml"
     good.write_text('[serve]\nlisten = "127.0.0.1:9000"\n[[function]]\nkey = "shop/*"\nmin = 1\n')

@@ -65,6 +65,7 @@ def test_requests_are_replayed(matrix: Path, capsys: pytest.CaptureFixture[str])
         pytest.param(["--cold-weight", "0"], "cold weight", id="weight"),
         pytest.param(["--policy", "faascache-0"], "larger than 0", id="no-cache"),
         pytest.param(["--mode", "request", "--allocations", "x"], "decided by the minute", id="no-allocations"),
+        pytest.param(["--mode", "request", "--seed", "-1"], "seed: must be 0 or more", id="seed"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(

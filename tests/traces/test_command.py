@@ -86,6 +86,14 @@ def test_marginals_decide_the_exit_status(tmp_path: Path) -> None:
     assert {one["name"]: one["met"] for one in orjson.loads(result.stdout)["marginals"]}["trigger_shares"] is False
 
 
+def test_a_marginal_that_a_format_does_not_tell_is_left_out(tmp_path: Path) -> None:
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("app_id,0,1,2\na,0.5,0,1\nb,0,0,2\n")
+    told = {one["name"] for one in orjson.loads(run("info", matrix, "--marginals", "--json").stdout)["marginals"]}
+    assert "daily_total" not in told  # a concurrency matrix counts no calls
+    assert "trigger_shares" in told
+
+
 def test_fetch_lists_what_there_is_with_licences() -> None:
     listed = orjson.loads(run("fetch", "--list", "--json").stdout)
     assert {"azure2019", "azure2021"} <= {one["name"] for one in listed}
