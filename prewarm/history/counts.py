@@ -233,18 +233,6 @@ class History:
         values[:, edges[:-1] < kept_from] = np.nan
         return values
 
-    def unknown_share(self, now_minute: int, window_minutes: int) -> Float32Array:
-        """Per function the share of the window's minutes that is unknown; minutes before a function's first are not."""
-        rows = np.arange(len(self))
-        edges = np.array([now_minute - window_minutes, now_minute])
-        known = self.known.minutes(rows, edges)[:, 0]
-        for minute, counts in self._counts().open.items():
-            if edges[0] <= minute < edges[1]:
-                known += counts.known[: rows.size]
-        since = self.since[: rows.size].astype(np.int64)
-        span = np.where(since == NEVER, window_minutes, np.clip(now_minute - since, 1, window_minutes))
-        return np.clip(1 - known / span, 0, 1).astype(np.float32)
-
     def load(self, segments: Sequence[Segment], batches: Iterable[MinuteBatch] = ()) -> None:
         """Take in stored counts, oldest first: segments of one grain, then batches by minute.
 

@@ -60,7 +60,6 @@ def test_ten_empty_answers_leave_a_gap_and_the_level_unchanged() -> None:
     dense = history.dense(rows(0), START + 31, minutes=31)[0]
     assert np.isnan(dense).sum() == 10
     assert np.nanmean(dense) == pytest.approx(8, abs=0.1)
-    assert history.unknown_share(START + 31, 20).tolist() == [0.5]
 
 
 def test_a_partial_answer_is_marked_and_kept_as_a_lower_bound() -> None:
@@ -148,7 +147,6 @@ def test_a_new_function_is_unknown_before_its_first_minute() -> None:
     history.observe(batch(START + 1, {0: 1.0}), now_minute=START + 1)
     np.testing.assert_array_equal(history.dense(rows(0, 1), START + 2, minutes=2), [[1, 1], [np.nan, 0]])
     assert history.sparse(START + 2, 10).since.tolist() == [START, START + 1]
-    assert history.unknown_share(START + 2, 2).tolist() == [0, 0]
 
 
 def test_minutes_age_to_five_minutes_and_hours_and_then_go() -> None:

@@ -17,7 +17,7 @@ import lightgbm
 import numpy as np
 
 from prewarm.domain import Float32Array, FloatArray, InputError, Int32Array
-from prewarm.forecast.levels.feature_table import COLUMN, columns_of
+from prewarm.forecast.levels.feature_table import columns_of
 from prewarm.forecast.levels.features import Questions, feature_rows, open_questions
 from prewarm.forecast.levels.history_view import LevelProbabilities, SparseHistory, never_rising
 
@@ -25,17 +25,6 @@ SHIPPED = Path(__file__).with_name("models")
 NEXT_MINUTE, LATER, CARD = "levels_next.txt.gz", "levels_later.txt.gz", "levels.json"
 LONGEST_AHEAD = 15  # minutes; the later booster was trained for 1 to this many
 THREADS = 2
-
-_PARTS = (
-    ("idle_minutes", "age"),
-    ("hazard_at_this_age", "hazard"),
-    ("after_the_same_gap", "order1_exact"),
-    ("after_the_same_pattern", "longest_8"),
-    ("strongest_period_minutes", "evidence_period"),
-    ("hits_at_that_period", "evidence_share"),
-    ("hits_in_10_minutes", "hits_10"),
-    ("hits_in_60_minutes", "hits_60"),
-)
 
 
 class LevelModel:
@@ -69,21 +58,16 @@ class LevelModel:
         blanked._off = self._off | groups
         return blanked
 
-    def p_at_least(self, history: SparseHistory, *, groups_off: frozenset[str] = frozenset()) -> LevelProbabilities:
-        """P(N >= k) at minute `history.now_minute`, levels 1 to one above the highest seen where that is near.
-
-        `groups_off` blanks groups of `feature_table.GROUPS` for an ablation.
-        """
+    def p_at_least(self, history: SparseHistory) -> LevelProbabilities:
+        """P(N >= k) at minute `history.now_minute`, levels 1 to one above the highest seen where that is near."""
         asked = open_questions(history)
-        return _levels(asked, self.chances(history, asked, groups_off=groups_off))
+        return _levels(asked, self.chances(history, asked))
 
-    def chances(
-        self, history: SparseHistory, asked: Questions, *, groups_off: frozenset[str] = frozenset()
-    ) -> Float32Array:
+    def chances(self, history: SparseHistory, asked: Questions) -> Float32Array:
         """P(N >= level) for questions about any minutes (questions,), which must be sorted so that the levels of one
         row and minute stand together, rising; the answers never rise with the level. `asked.ahead` must be 0.
         """
-        return _chances(self._next, history, asked, groups_off | self._off, with_ahead=False)
+        return _chances(self._next, history, asked, self._off, with_ahead=False)
 
     def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
         """P(N >= k) for the minute now + `minutes` - 1, 1 <= minutes <= 15, from the same past."""
@@ -91,14 +75,6 @@ class LevelModel:
             raise InputError(f"minutes ahead: must be 1 to {LONGEST_AHEAD}, are {minutes}")
         asked = open_questions(history, ahead=minutes - 1)
         return _levels(asked, _chances(self._later, history, asked, self._off, with_ahead=True))
-
-    def reasons(self, history: SparseHistory, row: int) -> dict[str, float]:
-        """What speaks about one function's coming minute: idle age, hazards, strongest period, hits lately."""
-        one = np.array([1], np.int32)
-        asked = Questions(one * row, one, one * history.now_minute, one * 0)
-        seen = feature_rows(history, asked)[0]
-        values = {name: float(seen[COLUMN[feature]]) for name, feature in _PARTS}
-        return {name: round(value, 4) for name, value in values.items() if np.isfinite(value)}
 
 
 def predicted(booster: Any, rows: Float32Array) -> Float32Array:

@@ -25,7 +25,6 @@ from prewarm.forecast.levels.boosted import (
     LATER,
     LONGEST_AHEAD,
     NEXT_MINUTE,
-    LevelModel,
     predicted,
     with_minutes_ahead,
 )
@@ -123,11 +122,6 @@ def write_model(model: tuple[Any, Any], card: dict[str, object], out_dir: Path) 
         text = booster.model_to_string(num_iteration=-1).encode()
         (out_dir / name).write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
     (out_dir / CARD).write_text(json.dumps(card, indent=1) + "\n")
-
-
-def level_model(model: tuple[Any, Any], seed: int) -> LevelModel:
-    """A fitted pair as the model that decides, without going through files."""
-    return LevelModel(model[0], model[1], {"version": f"{VERSION}.{seed}"})
 
 
 def _silent(share: float, what: str) -> None:

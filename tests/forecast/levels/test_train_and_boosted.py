@@ -11,7 +11,7 @@ import pytest
 from prewarm.domain import InputError
 from prewarm.forecast.levels.boosted import CARD, SHIPPED, LevelModel
 from prewarm.forecast.levels.feature_table import GROUPS
-from prewarm.forecast.levels.train import TrainingSettings, fit, level_model, write_model
+from prewarm.forecast.levels.train import TrainingSettings, fit, write_model
 from tests.forecast.levels.histories import history_of, timer
 
 SMALL = TrainingSettings(apps=2, timers=3, rate=0.3, trees=25, later_trees=8, held_out=0.2, threads=1)
@@ -34,7 +34,7 @@ def _told(share: float, what: str) -> None:
 
 @pytest.fixture(scope="module")
 def fitted() -> LevelModel:
-    return level_model(fit(_counts(), 3, SMALL, _told)[0], 3)
+    return LevelModel(*fit(_counts(), 3, SMALL, _told)[0], {})
 
 
 def test_a_timer_is_expected_when_due_and_not_before(fitted: LevelModel) -> None:
@@ -45,7 +45,7 @@ def test_a_timer_is_expected_when_due_and_not_before(fitted: LevelModel) -> None
 
 
 def test_the_same_seed_trains_the_same_model(fitted: LevelModel) -> None:
-    again = level_model(fit(_counts(), 3, SMALL, _told)[0], 3)
+    again = LevelModel(*fit(_counts(), 3, SMALL, _told)[0], {})
     history = history_of([timer(10, 397), timer(7, 390), []], 397)
     np.testing.assert_array_equal(again.p_at_least(history).p, fitted.p_at_least(history).p)
 
@@ -61,7 +61,7 @@ def test_a_model_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
     write_model(model, {"version": "1.5"}, tmp_path)
     read = LevelModel.load(tmp_path)
     history = history_of([timer(5, 333), [(7, 1.0), (9, 2.6)]], 333)
-    np.testing.assert_allclose(read.p_at_least(history).p, level_model(model, 5).p_at_least(history).p, rtol=1e-6)
+    np.testing.assert_allclose(read.p_at_least(history).p, LevelModel(*model, {}).p_at_least(history).p, rtol=1e-6)
     assert read.version == "1.5"
 
 
@@ -107,7 +107,6 @@ class TestShipped:
         history = history_of([timer(7, 400)], 406)
         whole = model.p_at_least(history).p
         assert model.without(frozenset({"suffix"})).p_at_least(history).p[0] != whole[0]
-        assert model.p_at_least(history, groups_off=frozenset({"suffix"})).p[0] != whole[0]
         np.testing.assert_array_equal(model.p_at_least(history).p, whole)
 
     def test_the_minutes_ahead_follow_a_timer(self) -> None:
@@ -121,10 +120,3 @@ class TestShipped:
     def test_further_than_it_was_trained_for_is_refused(self, minutes: int) -> None:
         with pytest.raises(InputError, match="minutes ahead"):
             LevelModel.load().p_ahead(history_of([[]], 5), minutes)
-
-    def test_reasons_name_what_is_known_and_nothing_else(self) -> None:
-        model = LevelModel.load()
-        said = model.reasons(history_of([[], timer(10, 400)], 400), 1)
-        assert said["idle_minutes"] == 10
-        assert said["strongest_period_minutes"] == 10
-        assert set(model.reasons(history_of([[]], 400), 0)) == {"idle_minutes"}
