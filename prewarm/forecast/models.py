@@ -17,7 +17,7 @@ from prewarm.forecast.local.classical import Classical, Wishes
 from prewarm.forecast.local.hazard import Hazard
 from prewarm.forecast.local.intermittent import Intermittent
 from prewarm.forecast.local.peaks import RepeatedPeaks
-from prewarm.forecast.local.prior import PriorForecaster
+from prewarm.forecast.local.prior import FLEET, HazardPrior, PriorForecaster
 from prewarm.forecast.local.profile import DayProfile
 from prewarm.forecast.local.smoothing import SeasonalNaive, Smoothing
 from prewarm.forecast.local.timers import Timer
@@ -32,6 +32,8 @@ class Setting:
 
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     wishes: Wishes = field(default_factory=Wishes)
+    prior: HazardPrior = FLEET
+    """Stands in where a function has no history, or too little of it."""
 
 
 Factory = Callable[[Setting], Forecaster]
@@ -46,14 +48,14 @@ DEAR: dict[str, Factory] = {
 CHEAP: dict[str, Factory] = {
     "smoothing": lambda _: Smoothing(),
     "tsb": lambda _: Intermittent("tsb"),
-    "hazard": lambda _: Hazard(),
+    "hazard": lambda s: Hazard(s.prior),
     "timer": lambda _: Timer(),
     "profile": lambda s: DayProfile(s.zone),
     "seasonal_naive": lambda _: SeasonalNaive(),
     "croston": lambda _: Intermittent("croston"),
     "sba": lambda _: Intermittent("sba"),
     "repeated_peaks": lambda s: RepeatedPeaks(DayProfile(s.zone), s.zone),
-    "prior": lambda _: PriorForecaster(),
+    "prior": lambda s: PriorForecaster(s.prior),
 }
 
 # Of equal cost (mostly none at all) the earlier speaks; on the public exemplars timers and hazards generalise best.

@@ -70,7 +70,7 @@ def answer(request: Request) -> tuple[Forecast, ...]:
     found: list[Forecast] = []
     for series in request.series:
         batch = SeriesBatch.of([series])
-        speaker = PriorForecaster() if np.isnan(batch.values).all() else model
+        speaker = PriorForecaster(request.setting.prior) if np.isnan(batch.values).all() else model
         found.extend(forecasts(speaker.predict(batch, request.steps, request.levels), batch))
     return tuple(found)
 

@@ -9,8 +9,7 @@ and f_age the same from today's age (Cox, Renewal Theory, 1962, section 4.1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from prewarm.domain import FloatArray
 from prewarm.forecast.batch import ForecastBatch, Levels, Said, sane
 from prewarm.forecast.distribution import newest_sizes, rare_demand
 from prewarm.forecast.local.histogram import RANGE, IdleTable, idle_table
-from prewarm.forecast.local.prior import Kind, Priors
+from prewarm.forecast.local.prior import FLEET, HazardPrior
 from prewarm.forecast.series import SeriesBatch
 
 WEIGHT = 2.0  # gaps that the prior counts for
@@ -76,8 +75,7 @@ def _first_call(hazard: FloatArray, age: FloatArray, steps: int) -> FloatArray:
 class Hazard:
     """The forecaster: idle-time histogram, smoothed, with a prior; works from the first call on."""
 
-    priors: Priors = field(default_factory=Priors)
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    prior: HazardPrior = FLEET
     range_steps: int = RANGE
     name: str = "hazard"
 
@@ -85,16 +83,14 @@ class Hazard:
         """A function never called in a known history of at least `range_steps` is expected to stay silent."""
         table = idle_table(batch.values, self.range_steps)
         ages = np.arange(1, self.range_steps + 1, dtype=np.float64)
-        chosen = [self.priors.of(self.kinds.get(name, Kind())) for name in batch.names]
-        prior = np.stack([p.hazard(ages) for p in chosen]) if chosen else np.zeros((0, self.range_steps))
-        chance = call_chances(smoothed_hazard(table, prior), table.age, steps)
+        chance = call_chances(smoothed_hazard(table, self.prior.hazard(ages)[None, :]), table.age, steps)
         silent = (table.calls == 0) & (table.age >= self.range_steps)
         chance[silent] = 0.0
         sizes = newest_sizes(batch.values)
         quantiles, p_at_least = rare_demand(chance, sizes, levels)
         known = np.maximum((~np.isnan(sizes)).sum(axis=1), 1)
         typical = np.where(table.calls > 0, np.nansum(sizes, axis=1) / known, 1.0)
-        reasons = [_why(table, row, bool(silent[row]), chosen[row].source) for row in range(len(chosen))]
+        reasons = [_why(table, row, bool(silent[row]), self.prior.source) for row in range(len(batch.names))]
         mean = chance * typical[:, None]
         return sane(Said(self.name, reasons), levels, mean=mean, quantiles=quantiles, p_at_least=p_at_least)
 
