@@ -34,6 +34,8 @@ class Setting:
     wishes: Wishes = field(default_factory=Wishes)
     prior: HazardPrior = FLEET
     """Stands in where a function has no history, or too little of it."""
+    incumbent: str | None = None
+    """The model that `auto` chose the last time; it stays unless another is clearly cheaper."""
 
 
 Factory = Callable[[Setting], Forecaster]
@@ -69,7 +71,8 @@ def model_named(name: str, setting: Setting | None = None, *, place: str = "mode
     """The forecaster of a name; InputError naming `place` for an unknown one."""
     known = setting or Setting()
     if name == "auto":
-        return Auto(tuple(CHEAP[n](known) for n in IN_AUTO), window=AUTO_WINDOW, unscored=UNSCORED)
+        models = tuple(CHEAP[n](known) for n in IN_AUTO)
+        return Auto(models, window=AUTO_WINDOW, unscored=UNSCORED, incumbent=known.incumbent)
     factory = CHEAP.get(name) or DEAR.get(name)
     if factory is None:
         raise InputError(f"{place}: must be one of {', '.join(NAMES)}, is {name[:40]!r}")

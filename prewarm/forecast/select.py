@@ -1,8 +1,7 @@
 """Which model speaks for which function: the one with the lowest backtest cost, without hopping about.
 
-A function changes its model only when another was cheaper by a set share in several rounds running; noise in a
-backtest would otherwise make the forecasts, and the pools after them, jump. A model that can no longer be scored loses
-its functions at once.
+A function that has a model changes it only when another is cheaper by a set share; noise in a backtest would otherwise
+make its forecasts jump. A model that can no longer be scored loses its functions at once.
 """
 
 from __future__ import annotations
@@ -19,26 +18,15 @@ from prewarm.forecast.calibrated import Calibrated
 from prewarm.forecast.metrics import Costs
 from prewarm.forecast.series import SeriesBatch
 
-
-@dataclass(frozen=True, slots=True)
-class Hysteresis:
-    """A switch needs a cost lower by `better_by` (share) in `rounds` consecutive rounds."""
-
-    better_by: float = 0.05
-    rounds: int = 3
+BETTER_BY = 0.05  # share of its cost by which a challenger must be cheaper
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Per function (n,): chosen model, the one that challenges it (-1: none) and for how many rounds it has.
-
-    `costs` (n, M) are those of the newest round, `span_s` the history they were measured on.
-    """
+    """The chosen model per function (n,), by costs (n, M) measured on `span_s` seconds of history."""
 
     models: tuple[str, ...]
     chosen: IntArray
-    challenger: IntArray
-    streak: IntArray
     costs: FloatArray
     span_s: float
 
@@ -57,10 +45,7 @@ class Selection:
         if np.isnan(mine) or costs[cheapest] >= mine:
             return f"lowest backtest cost of {scored} models over the last {span}"
         less = 1.0 - costs[cheapest] / mine
-        return (
-            f"kept: {self.models[cheapest]} cost {less:.0%} less over the last {span}, "
-            f"not yet enough for a change (round {int(self.streak[row])})"
-        )
+        return f"kept: {self.models[cheapest]} cost {less:.0%} less over the last {span}, not enough for a change"
 
 
 def span_text(span_s: float) -> str:
@@ -72,34 +57,21 @@ def span_text(span_s: float) -> str:
     return f"{round(span_s)} seconds"
 
 
-def select(models: Sequence[str], costs: FloatArray, span_s: float, *, unscored: int = 0) -> Selection:
-    """The first selection: the cheapest model of each, the earlier of equals, `unscored` where no model has a score."""
-    filled = np.where(np.isnan(costs), np.inf, costs)
-    n = costs.shape[0]
-    chosen = np.where(np.isfinite(filled).any(axis=1), np.argmin(filled, axis=1), unscored).astype(np.int64)
-    return Selection(tuple(models), chosen, np.full(n, -1), np.zeros(n, dtype=np.int64), costs, span_s)
+def select(
+    models: Sequence[str], costs: FloatArray, span_s: float, *, unscored: int = 0, incumbent: str | None = None
+) -> Selection:
+    """The cheapest model of each function, the earlier of equals; `unscored` where no model has a score.
 
-
-def reselect(before: Selection, costs: FloatArray, span_s: float, *, rule: Hysteresis | None = None) -> Selection:
-    """The next round for the same functions and models; a round without any score changes nothing."""
-    rule = rule or Hysteresis()
-    rows = np.arange(len(before.chosen))
+    The `incumbent`, by whom the functions were forecast so far, stays unless another is cheaper by `BETTER_BY`.
+    """
     filled = np.where(np.isnan(costs), np.inf, costs)
-    best = np.argmin(filled, axis=1).astype(np.int64)
-    mine, lowest = filled[rows, before.chosen], filled[rows, best]
-    gone = np.isinf(mine) & np.isfinite(lowest)
-    challenged = (lowest < mine * (1.0 - rule.better_by)) & np.isfinite(lowest) & ~gone
-    again = challenged & (best == before.challenger)
-    streak = np.where(challenged, np.where(again, before.streak + 1, 1), 0)
-    switch = gone | (streak >= rule.rounds)
-    return Selection(
-        before.models,
-        np.where(switch, best, before.chosen),
-        np.where(challenged & ~switch, best, -1),
-        np.where(switch, 0, streak),
-        costs,
-        span_s,
-    )
+    chosen, scored = np.argmin(filled, axis=1), np.isfinite(filled).any(axis=1)
+    first = unscored
+    if incumbent in models:
+        first = models.index(incumbent)
+        kept = filled.min(axis=1) >= filled[:, first] * (1.0 - BETTER_BY)
+        chosen = np.where(kept, first, chosen)
+    return Selection(tuple(models), np.where(scored, chosen, first).astype(np.int64), costs, span_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +82,15 @@ class Auto:
     costs: Costs = field(default_factory=Costs)
     window: int | None = None
     unscored: int = 0
+    incumbent: str | None = None
     name: str = "auto"
 
     def predict(self, batch: SeriesBatch, steps: int, levels: Levels) -> ForecastBatch:
         """Each function by its cheapest model, by number `unscored` where the history is too short for a backtest."""
         plan = Plan.suited(batch.values.shape[1], steps, self.window)
         tested = backtest(batch, self.models, plan, costs=self.costs)
-        selection = select([m.name for m in self.models], tested.costs(), tested.span_s, unscored=self.unscored)
+        names = [model.name for model in self.models]
+        selection = select(names, tested.costs(), tested.span_s, unscored=self.unscored, incumbent=self.incumbent)
         honest = [Calibrated(model, plan) for model in self.models]
         return chosen_forecasts(batch, honest, selection, steps=steps, levels=levels)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prewarm.forecast.local.intermittent import Intermittent
 from prewarm.forecast.local.smoothing import SeasonalNaive, Smoothing
 from prewarm.forecast.local.timers import Timer
-from prewarm.forecast.select import Auto, Hysteresis, chosen_forecasts, reselect, select, span_text
+from prewarm.forecast.select import BETTER_BY, Auto, chosen_forecasts, select, span_text
 from tests.forecast.made import LEVELS, batch_of, every
 
 MODELS = ("a", "b", "c")
@@ -36,60 +36,34 @@ def test_without_any_score_the_first_model_speaks() -> None:
     assert select(MODELS, costs([np.nan] * 3, [1.0, 2.0, 3.0]), 0.0, unscored=2).chosen.tolist() == [2, 0]
 
 
-def test_a_switch_needs_several_rounds_in_a_row() -> None:
-    now = select(MODELS, costs([1.0, 2.0, 2.0]), 3_600.0)
-    rule = Hysteresis(better_by=0.05, rounds=3)
-    cheaper = costs([1.0, 0.5, 2.0])
-    seen = []
-    for _ in range(3):
-        now = reselect(now, cheaper, 3_600.0, rule=rule)
-        seen.append((int(now.chosen[0]), int(now.streak[0])))
-    assert seen == [(0, 1), (0, 2), (1, 0)]
+@pytest.mark.parametrize(
+    ("row", "chosen", "why"),
+    [
+        pytest.param([1.0, 0.96, 2.0], 0, "kept: b cost 4% less over the last 2 hours, not enough", id="small-gain"),
+        pytest.param([1.0, 0.9, 2.0], 1, "lowest backtest cost of 3 models", id="clear-gain"),
+        pytest.param([1.0, 1.0, 1.0], 0, "lowest backtest cost of 3 models", id="no-gain"),
+        pytest.param([np.nan, 2.0, 3.0], 1, "lowest backtest cost of 2 models", id="not-scored-any-more"),
+        pytest.param([np.nan, np.nan, np.nan], 0, "too little history", id="nothing-scored"),
+        pytest.param([0.0, 0.0, 0.0], 0, "lowest backtest cost of 3 models", id="all-free"),
+    ],
+)
+def test_who_has_a_model_keeps_it_unless_another_is_clearly_cheaper(row: list[float], chosen: int, why: str) -> None:
+    now = select(MODELS, costs(row), 7_200.0, unscored=2, incumbent="a")
+    assert now.chosen.tolist() == [chosen]
+    assert now.reasons()[0].startswith(why)
 
 
-def test_while_it_waits_the_reason_names_the_challenger() -> None:
-    now = reselect(select(MODELS, costs([1.0, 2.0, 2.0]), 1.0), costs([1.0, 0.6, 2.0]), 7_200.0)
-    (reason,) = now.reasons()
-    assert reason == "kept: b cost 40% less over the last 2 hours, not yet enough for a change (round 1)"
+def test_an_incumbent_that_is_no_candidate_any_more_is_forgotten() -> None:
+    assert select(MODELS, costs([1.0, 0.99, 2.0]), 60.0, incumbent="sarima").chosen.tolist() == [1]
 
 
-def test_one_round_without_it_starts_the_count_anew() -> None:
-    rule = Hysteresis(0.05, 2)
-    now = select(MODELS, costs([1.0, 2.0, 2.0]), 1.0)
-    now = reselect(now, costs([1.0, 0.5, 2.0]), 1.0, rule=rule)
-    now = reselect(now, costs([1.0, 1.0, 2.0]), 1.0, rule=rule)
-    assert (now.streak.tolist(), now.challenger.tolist()) == ([0], [-1])
-    now = reselect(now, costs([1.0, 0.5, 2.0]), 1.0, rule=rule)
-    now = reselect(now, costs([1.0, 2.0, 0.5]), 1.0, rule=rule)  # another challenger: counted for itself
-    assert (now.chosen.tolist(), now.streak.tolist(), now.challenger.tolist()) == ([0], [1], [2])
-
-
-def test_a_gain_under_the_margin_changes_nothing() -> None:
-    now = select(MODELS, costs([1.0, 2.0, 2.0]), 1.0)
-    for _ in range(9):
-        now = reselect(now, costs([1.0, 0.96, 2.0]), 1.0, rule=Hysteresis(0.05, 3))
-    assert now.chosen.tolist() == [0]
-
-
-def test_a_model_that_cannot_be_scored_any_more_is_left_at_once() -> None:
-    now = reselect(select(MODELS, costs([1.0, 2.0, 3.0]), 1.0), costs([np.nan, 2.0, 3.0]), 1.0)
-    assert now.chosen.tolist() == [1]
-    held = reselect(now, costs([np.nan, np.nan, np.nan]), 1.0)
-    assert held.chosen.tolist() == [1]
-
-
-@given(st.lists(st.lists(st.floats(0.1, 10), min_size=3, max_size=3), min_size=2, max_size=12), st.integers(1, 4))
-def test_between_two_switches_lie_at_least_as_many_rounds_as_the_rule_asks(
-    rounds: list[list[float]], needed: int
-) -> None:
-    now = select(MODELS, costs(rounds[0]), 1.0)
-    switches = []
-    for number, row in enumerate(rounds[1:], 1):
-        after = reselect(now, costs(row), 1.0, rule=Hysteresis(0.05, needed))
-        if after.chosen[0] != now.chosen[0]:
-            switches.append(number)
-        now = after
-    assert all(later - earlier >= needed for earlier, later in zip([0, *switches], switches, strict=False))
+@given(st.lists(st.lists(st.floats(0.1, 10), min_size=3, max_size=3), min_size=1, max_size=12))
+def test_whoever_follows_costs_at_most_a_margin_more_than_the_cheapest(rounds: list[list[float]]) -> None:
+    holder: str | None = None
+    for row in rounds:
+        now = select(MODELS, costs(row), 1.0, incumbent=holder)
+        holder = MODELS[int(now.chosen[0])]
+        assert row[int(now.chosen[0])] * (1 - BETTER_BY) <= min(row)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ it says that something comes, never that nothing does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from prewarm.domain import FloatArray, InputError, IntArray, rfc3339
+from prewarm.domain import FloatArray, Forecast, InputError, IntArray, rfc3339
 from prewarm.forecast.batch import ForecastBatch
-from prewarm.forecast.series import SeriesBatch
+from prewarm.settings import Event
 
 DAY_S = 86_400
 WEEK_S = 7 * DAY_S
@@ -55,48 +55,41 @@ def is_weekend(local: IntArray) -> FloatArray:
     return (weekday >= 5).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """An announced event: functions (key or pattern with *), from-to, how many at once (or per step), how sure."""
+def announce(forecast: Forecast, events: Sequence[Event]) -> Forecast:
+    """One function's forecast raised to what is announced for the steps that an event covers, its name in the reason.
 
-    name: str
-    functions: str
-    start: float
-    end: float
-    expected: float
-    sure: float = 0.95
-
-    def __post_init__(self) -> None:
-        if not (self.end > self.start and self.expected >= 0 and 0 < self.sure < 1):
-            raise InputError(f"hint {self.name}: end must be after start, expected 0 or more, sure between 0 and 1")
-
-
-def announce(answer: ForecastBatch, batch: SeriesBatch, hints: Sequence[Hint]) -> ForecastBatch:
-    """The forecast raised to what is announced for the steps that a hint covers, its name in the reason."""
-    begins = step_times(batch.end, batch.step_s, answer.mean.shape[1])
-    for hint in hints:
-        steps = (begins + batch.step_s > hint.start) & (begins < hint.end)
-        rows = np.array([fnmatchcase(name, hint.functions) for name in batch.names], dtype=bool)
-        if not (steps.any() and rows.any()):
+    Steps are those from `issued_at` on; events of other functions change nothing.
+    """
+    begins = step_times(forecast.issued_at, forecast.step_s, len(forecast.mean))
+    for event in events:
+        if not fnmatchcase(forecast.function, event.function):
             continue
-        covered = rows[:, None] & steps[None, :]
-        chance = np.where(covered, hint.sure, 0.0)
-        why = f"announced: {hint.name}, {rfc3339(hint.start)} to {rfc3339(hint.end)}"
-        notes = [why if row else None for row in rows]
-        answer = raise_to(answer, np.where(covered, hint.expected, 0.0), chance, notes)
-    return answer
+        covered = np.array([event.covers(begin, begin + forecast.step_s) for begin in begins.tolist()], dtype=np.bool_)
+        if covered.any():
+            chance, need = np.where(covered, event.sure, 0.0), np.where(covered, float(event.need), 0.0)
+            mean, quantiles, chances = raised(forecast, need, chance)
+            why = f"announced: {event.name}, {rfc3339(event.start.timestamp())} to {rfc3339(event.end.timestamp())}"
+            reason = f"{forecast.reason}; {why}"
+            forecast = replace(forecast, mean=mean, quantiles=quantiles, p_at_least=chances, reason=reason)
+    return forecast
 
 
 def raise_to(
     answer: ForecastBatch, expected: FloatArray, chance: FloatArray, notes: Sequence[str | None]
 ) -> ForecastBatch:
     """The forecast with `expected` (n, H) reached with at least `chance` (n, H); a note is added to a row's reason."""
-    levels = np.asarray(answer.levels)
-    reached = levels[None, None, :] > 1.0 - chance[..., None]
-    quantiles = np.where(reached, np.maximum(answer.quantiles, expected[..., None]), answer.quantiles)
-    ks = np.arange(1, answer.p_at_least.shape[2] + 1)
-    within = expected[..., None] >= ks - 0.5
-    p_at_least = np.where(within, np.maximum(answer.p_at_least, chance[..., None]), answer.p_at_least)
+    mean, quantiles, p_at_least = raised(answer, expected, chance)
     reasons = tuple(f"{r}; {note}" if note else r for r, note in zip(answer.reasons, notes, strict=True))
-    mean = np.maximum(answer.mean, chance * expected)
     return replace(answer, mean=mean, quantiles=quantiles, p_at_least=p_at_least, reasons=reasons)
+
+
+def raised(
+    forecast: Forecast | ForecastBatch, expected: FloatArray, chance: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, quantiles and P(N >= k) with `expected` reached with at least `chance`, both shaped as the mean."""
+    reached = np.asarray(forecast.levels) > 1.0 - chance[..., None]
+    quantiles = np.where(reached, np.maximum(forecast.quantiles, expected[..., None]), forecast.quantiles)
+    ks = np.arange(1, forecast.p_at_least.shape[-1] + 1)
+    within = expected[..., None] >= ks - 0.5
+    p_at_least = np.where(within, np.maximum(forecast.p_at_least, chance[..., None]), forecast.p_at_least)
+    return np.maximum(forecast.mean, chance * expected), quantiles, p_at_least

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prewarm.domain import InputError
+from prewarm.domain import Forecast, InputError
+from prewarm.forecast.batch import forecasts
 from prewarm.forecast.local.calendar import (
     DAY_S,
-    Hint,
     announce,
     is_weekend,
     local_seconds,
@@ -22,6 +23,7 @@ from prewarm.forecast.local.calendar import (
     zone_named,
 )
 from prewarm.forecast.local.intermittent import Intermittent
+from prewarm.settings import Event
 from tests.forecast.made import LEVELS, MONDAY, batch_of
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
@@ -57,25 +59,41 @@ def test_a_zone_that_is_none_is_refused(name: str) -> None:
         zone_named(name)
 
 
-def test_an_announced_event_raises_its_functions_in_its_steps_only() -> None:
-    batch = batch_of(np.zeros(60), np.zeros(60))
-    quiet = Intermittent("tsb").predict(batch, 10, LEVELS)
-    hint = Hint("sale", "f1", batch.end + 120, batch.end + 300, expected=3.0, sure=0.9)
-    raised = announce(quiet, batch, [hint])
-    assert raised.p_at_least[1, :, 2].tolist() == [0, 0, 0.9, 0.9, 0.9, 0, 0, 0, 0, 0]
-    assert not raised.p_at_least[1, :, 3].any()
-    assert not raised.p_at_least[0].any()
-    assert raised.quantiles[1, 2].tolist() == [0.0, 3.0, 3.0, 3.0]
-    assert raised.mean[1, 2] == pytest.approx(2.7)
-    assert raised.reasons[1].endswith("announced: sale, 2026-01-05T01:02:00Z to 2026-01-05T01:05:00Z")
-    assert raised.reasons[0] == "never called"
-
-
-def test_a_hint_for_other_functions_or_another_time_changes_nothing() -> None:
+def quiet(steps: int = 10) -> Forecast:
+    """What is expected of a function that was never called, from MONDAY 01:00 on."""
     batch = batch_of(np.zeros(60))
-    quiet = Intermittent("tsb").predict(batch, 5, LEVELS)
-    hints = [Hint("other", "shop/*", batch.end, batch.end + 60, 3.0), Hint("past", "*", 0.0, batch.end, 3.0)]
-    assert announce(quiet, batch, hints) is quiet
+    return next(iter(forecasts(Intermittent("tsb").predict(batch, steps, LEVELS), batch)))
+
+
+def sale(function: str = "f*", first: int = 2, last: int = 5) -> Event:
+    """Three instances announced from minute `first` to `last` of that hour."""
+    hour = datetime(2026, 1, 5, 1, tzinfo=ZoneInfo("UTC"))
+    return Event("sale", function, hour + timedelta(minutes=first), hour + timedelta(minutes=last), need=3, sure=0.9)
+
+
+def test_an_announced_event_raises_its_functions_in_its_steps_only() -> None:
+    raised = announce(quiet(), [sale()])
+    assert raised.p_at_least[:, 2].tolist() == [0, 0, 0.9, 0.9, 0.9, 0, 0, 0, 0, 0]
+    assert not raised.p_at_least[:, 3].any()
+    assert raised.quantiles[2].tolist() == [0.0, 3.0, 3.0, 3.0]
+    assert raised.mean[2] == pytest.approx(2.7)
+    assert raised.reason == "never called; announced: sale, 2026-01-05T01:02:00Z to 2026-01-05T01:05:00Z"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [sale("shop/*"), sale(first=-9, last=0), sale(first=10, last=20)],
+    ids=["another-function", "over-already", "after-the-last-step"],
+)
+def test_an_event_of_other_functions_or_another_time_changes_nothing(event: Event) -> None:
+    forecast = quiet()
+    assert announce(forecast, [event]) is forecast
+
+
+def test_of_two_events_the_larger_is_expected() -> None:
+    small = replace(sale(), name="small", need=1, sure=0.99)
+    raised = announce(quiet(), [sale(), small])
+    assert raised.p_at_least[2, :4].tolist() == [0.99, 0.9, 0.9, 0.0]
 
 
 def test_knowledge_only_raises() -> None:
@@ -84,14 +102,3 @@ def test_knowledge_only_raises() -> None:
     np.testing.assert_array_equal(raised.mean, busy.mean)
     np.testing.assert_array_equal(raised.quantiles, busy.quantiles)
     np.testing.assert_array_equal(raised.p_at_least, busy.p_at_least)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"end": 0.0}, {"expected": -1.0}, {"sure": 0.0}, {"sure": 1.0}],
-    ids=["end", "expected", "never", "surely"],
-)
-def test_a_hint_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
-    fields = {"start": 0.0, "end": 60.0, "expected": 1.0} | wrong
-    with pytest.raises(InputError, match="hint sale: end must be after start"):
-        Hint("sale", "*", **fields)
