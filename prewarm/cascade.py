@@ -23,7 +23,7 @@ from prewarm.domain import BoolArray, Float32Array, FloatArray, FunctionKey, Int
 from prewarm.policy.pool import Levels
 from prewarm.settings import Call
 
-PRIOR_STEPS = 4.0  # weight of the declared graph, in active steps of the caller
+PRIOR_STEPS = 8.0  # weight of the declared graph, in active steps of the caller
 CAUSES = ("its callers and its own rhythm", "its own rhythm", "its callers alone")
 EXPLAINED_PRIOR_STEPS = 8.0  # a callee's own rhythm is believed until this many of its steps were explained
 
