@@ -2,7 +2,7 @@
 
 Workers are spawned, import their libraries once and then wait: the service never loads statsmodels. Each piece of work
 has a budget of seconds; a worker that overruns it, dies or is cancelled is killed and replaced, and whoever asked gets
-an outcome that says so instead of an exception. Meanwhile the last good forecast keeps serving (`Refits`), its age and
+an outcome that says so instead of an exception. Meanwhile the last good forecast keeps serving (`aged`), its age and
 the reason for it in its text.
 """
 
@@ -14,7 +14,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from prewarm.domain import Forecast, InputError, PrewarmError
-from prewarm.forecast.stateless import MOST_VALUES, Request, answer
+from prewarm.forecast.stateless import Request, answer
 
 PRELOAD = ("statsmodels.tsa.api", "prewarm.forecast.stateless")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -188,40 +188,8 @@ class FitPool:
 
 
 def forecast_in_worker(request: Request) -> tuple[Forecast, ...]:
-    """The work that `Refits` sends to a worker."""
+    """The work that is sent to a worker."""
     return answer(request)
-
-
-@dataclass(slots=True)
-class Refits:
-    """Heavy forecasts by function: refitted in the pool, the last good one serving when that does not succeed.
-
-    One series a request; at most `most` functions are remembered, the oldest forgotten first.
-    """
-
-    pool: FitPool
-    budget_s: float = 10.0
-    most: int = 1_000
-    _good: dict[str, Forecast] = field(default_factory=dict)
-
-    async def refit(self, request: Request) -> tuple[Forecast | None, Outcome]:
-        """The fresh forecast, or the last good one aged to the series' end with the reason; None where there is none.
-
-        InputError for more than one series or a series longer than MOST_VALUES.
-        """
-        if len(request.series) != 1 or len(request.series[0].values) > MOST_VALUES:
-            raise InputError(f"refit: takes one series of at most {MOST_VALUES} values")
-        series = request.series[0]
-        outcome = await self.pool.run(forecast_in_worker, request, budget_s=self.budget_s)
-        if outcome.status != "done":
-            before = self._good.get(series.name)
-            return (None if before is None else aged(before, series.end, outcome.reason)), outcome
-        fresh: Forecast = outcome.value[0]
-        self._good.pop(series.name, None)
-        self._good[series.name] = fresh
-        while len(self._good) > self.most:
-            del self._good[next(iter(self._good))]
-        return fresh, outcome
 
 
 def aged(forecast: Forecast, now: float, why: str) -> Forecast | None:

@@ -2,7 +2,8 @@
 
 The next minute is what the last tick decided on; the minutes after it come from the model that a backtest chose for
 the function, computed in a worker process and kept as bytes until the next tick. Where the worker is late or gone, the
-tick's own chances stand for all steps, and the reason says so.
+last forecast is read on, else the tick's own chances stand for all steps, and the reason says so. What people announced
+is in every step that it covers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from prewarm.control import DATA_STATES
 from prewarm.domain import DataState, Forecast, FunctionKey
 from prewarm.forecast import stateless
 from prewarm.forecast.batch import COUNTS
-from prewarm.forecast.pool import Outcome, forecast_in_worker
+from prewarm.forecast.local.calendar import announce
+from prewarm.forecast.local.prior import FLEET, HazardPrior, learn_prior
+from prewarm.forecast.models import Setting
+from prewarm.forecast.pool import Outcome, aged, forecast_in_worker
 from prewarm.forecast.series import Series
 from prewarm.http.desk import Desk
 from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastQuery, ForecastRequest
@@ -32,6 +36,9 @@ RECHOOSE_MIN = 120
 READ_ON_MIN = 15
 """A forecast is read on for this long before it is made anew; its next minute is always the tick's."""
 USUAL_STEPS = 30
+OWN_HISTORY_MIN = 240
+"""A function known for less leans on the others of its namespace."""
+MOST_TEACHERS = 50
 BODIES_MOST, BODY_BYTES = 10_000, 16_384
 """Answers kept until the next tick; what is longer or odder is made anew, so that readers cannot fill the memory."""
 AUTO = "auto"
@@ -50,7 +57,7 @@ async def forecast_function(call: Call[Desk]) -> object:
     desk, key = call.service, call.path("key")
     row = desk.row(key)
     view = desk.fleet.view
-    forecast = await _forecast(desk, row, FunctionKey(key), query.steps)
+    forecast = announce(await _forecast(desk, row, FunctionKey(key), query.steps), desk.fleet.settings.event)
     body = orjson.dumps(forecast_json(forecast))
     room = view is not None and len(view.bodies) < BODIES_MOST and len(body) <= BODY_BYTES
     if room and view is not None and view is desk.fleet.view:
@@ -80,7 +87,7 @@ async def _forecast(desk: Desk, row: int, key: FunctionKey, steps: int) -> Forec
     if fitted is None:
         outcome = await _fit(desk, row, key, now_minute=now_minute, steps=steps)
         if outcome.status != "done":
-            return _plain(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
+            return _stand_in(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
         desk.fitted[row] = outcome.value[0]
         fitted = _read_on(desk.fitted[row], now_minute, steps)
         assert fitted is not None, "a forecast that was just made covers what was asked"
@@ -91,16 +98,29 @@ async def _fit(desk: Desk, row: int, key: FunctionKey, *, now_minute: int, steps
     """A forecast in the worker, with the model that a backtest chose lately, else with a new choice."""
     need = desk.fleet.need_of(row, now_minute, HISTORY_MIN)
     name, _, since = desk.chosen.get(row, (AUTO, "", now_minute))
-    if now_minute - since >= RECHOOSE_MIN:
-        name = AUTO
+    setting = Setting(prior=_inherited(desk, key, now_minute)) if len(need) < OWN_HISTORY_MIN else Setting()
+    if name != AUTO and now_minute - since >= RECHOOSE_MIN:
+        name, setting = AUTO, replace(setting, incumbent=name)
     series = Series(need, 60, (now_minute - len(need)) * 60.0, key)
     horizon = min(max(steps, USUAL_STEPS) + READ_ON_MIN, stateless.STEPS[1] + READ_ON_MIN)
-    request = stateless.Request((series,), name, horizon, LEVELS)
+    request = stateless.Request((series,), name, horizon, LEVELS, setting)
     outcome = await desk.fits.run(forecast_in_worker, request, budget_s=BUDGET_S)
     if outcome.status == "done" and name == AUTO:
         forecast: Forecast = outcome.value[0]
         desk.chosen[row] = (forecast.model, forecast.reason, now_minute)
     return outcome
+
+
+def _inherited(desk: Desk, key: FunctionKey, now_minute: int) -> HazardPrior:
+    """What the longest known functions of the same namespace teach about a new one."""
+    namespace, fleet = key.partition("/")[0], desk.fleet
+    own = fleet.rows[key]
+    like = [row for row, other in enumerate(fleet.keys) if other.partition("/")[0] == namespace and row != own]
+    if not like:
+        return FLEET
+    rows = np.array(like[:MOST_TEACHERS], dtype=np.int32)
+    counts = fleet.history.dense(rows, now_minute, minutes=HISTORY_MIN)
+    return learn_prior(counts, f"{len(rows)} others in {namespace}")
 
 
 def _read_on(fitted: Forecast | None, now_minute: int, steps: int) -> Forecast | None:
@@ -130,6 +150,21 @@ def _with_tick(desk: Desk, row: int, forecast: Forecast, why: str) -> Forecast:
     mean[0], quantiles[0], chances[0] = said
     reason = f"next minute by {view.model}, then {forecast.model}: {why}"
     return replace(forecast, mean=mean, quantiles=quantiles, p_at_least=chances, reason=reason, data=state)
+
+
+def _stand_in(desk: Desk, row: int, key: FunctionKey, *, steps: int, now_minute: int, outcome: Outcome) -> Forecast:
+    """The last forecast that was made, aged; where none reaches so far, the tick's chances for every step."""
+    made = desk.fitted.get(row)
+    old = None if made is None else aged(made, now_minute * 60.0, outcome.reason)
+    if old is None or steps > len(old.mean):
+        return _plain(desk, row, key, steps=steps, now_minute=now_minute, outcome=outcome)
+    part = slice(0, steps)
+    return _with_tick(
+        desk,
+        row,
+        replace(old, mean=old.mean[part], quantiles=old.quantiles[part], p_at_least=old.p_at_least[part]),
+        old.reason,
+    )
 
 
 def _plain(desk: Desk, row: int, key: FunctionKey, *, steps: int, now_minute: int, outcome: Outcome) -> Forecast:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
-from prewarm.forecast.pool import FitPool, Outcome, Refits, aged
-from prewarm.forecast.stateless import MOST_VALUES, Request, answer, parse_request
+from prewarm.forecast.pool import FitPool, Outcome, aged
+from prewarm.forecast.stateless import Request, answer, parse_request
 from tests.forecast.made import MONDAY
 
 LIGHT = ("prewarm.forecast.stateless",)
@@ -108,38 +108,6 @@ def request(length: int = 40, *, model: str = "arima") -> Request:
             "steps": 30,
         }
     )
-
-
-async def test_the_last_good_forecast_serves_while_a_fit_takes_too_long() -> None:
-    async with FitPool(1) as pool:
-        refits = Refits(pool, budget_s=30)
-        fresh, outcome = await refits.refit(request())
-        assert outcome.status == "done"
-        assert fresh is not None
-        assert fresh.model == "arima"
-        refits.budget_s = 0.0
-        served, outcome = await refits.refit(request(length=45))
-    assert outcome.status == "over budget"
-    assert served is not None
-    assert served.reason == "arima of 300 s ago still serves: over its budget of 0 s"
-    np.testing.assert_array_equal(served.mean[:25], fresh.mean[5:])
-
-
-async def test_without_a_good_one_there_is_none_and_too_much_is_refused(pool: FitPool) -> None:
-    refits = Refits(pool, budget_s=0.0)
-    assert (await refits.refit(request()))[0] is None
-    long = replace(request().series[0], values=np.zeros(MOST_VALUES + 1))
-    with pytest.raises(InputError, match="refit: takes one series of at most"):
-        await refits.refit(replace(request(), series=(long,)))
-
-
-async def test_only_so_many_functions_are_remembered(pool: FitPool) -> None:
-    refits = Refits(pool, budget_s=20, most=1)
-    for name in ("a/a", "b/b"):
-        await refits.refit(replace(request(model="tsb"), series=(replace(request().series[0], name=name),)))
-    refits.budget_s = 0.0
-    first = replace(request(), series=(replace(request().series[0], name="a/a"),))
-    assert (await refits.refit(first))[0] is None
 
 
 @pytest.mark.parametrize(("passed_s", "first"), [(0, 0), (59, 0), (60, 1), (29 * 60, 29)])
