@@ -12,14 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Interval, MinLen
+from annotated_types import Interval, MinLen
 
 from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, Mode
 
 Count = Annotated[int, Interval(ge=0, le=100_000)]
 Seconds = Annotated[float, Interval(ge=0, le=86_400)]
 MinuteOfDay = Annotated[int, Interval(ge=0, le=1440)]
-Days = Annotated[int, Interval(ge=0, le=3_660)]
+Lasting = Annotated[float, Interval(gt=0, le=86_400)]
+Days = Annotated[int, Interval(ge=1, le=3_660)]
+Positive = Annotated[float, Interval(gt=0, le=1e9)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class FunctionPolicy:
     """Price of one cold start."""
     idle_cost_per_gb_s: Annotated[float, Interval(ge=0, le=1e6)] = IDLE_COST_PER_GB_S
     """Price of one idle GB-second (GB of 1,000 MB)."""
-    latency_goal_ms: Annotated[float, Gt(0)] | None = None
+    latency_goal_ms: Positive | None = None
     """Wished P99 of the wait for an instance; raises cold_cost until the share of cold calls allows it."""
     min: Count = 0
     """Never fewer warm instances than this."""
@@ -62,7 +64,7 @@ class FunctionPolicy:
     """Calls that one instance serves at a time."""
     utilisation: Annotated[float, Interval(gt=0, le=1)] = 1.0
     """Share of the concurrency that sizing counts on."""
-    memory_mib: Annotated[float, Gt(0)] | None = None
+    memory_mib: Positive | None = None
     """Memory of an instance; unknown means the fleet's median, and the decision says so."""
     start_s: Seconds | None = None
     """Start-up time to plan with until enough starts were measured."""
@@ -88,7 +90,7 @@ class Call:
     """Mean calls of the callee for each call of the caller."""
     delay_s: Seconds = 0.0
     """Time from the caller's start to the call."""
-    payload_kib: Annotated[float, Ge(0)] = 0.0
+    payload_kib: Annotated[float, Interval(ge=0, le=1e9)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,13 @@ class Event:
 class Retention:
     """How long things are kept, and at which grain."""
 
-    minute_days: Annotated[int, Interval(ge=1, le=60)] = 2
+    minute_days: Annotated[int, Interval(ge=1, le=40)] = 2
     """Counts at minute grain, in days."""
     five_minute_days: Days = 7
     """Then at five minutes."""
     hour_days: Days = 14
     """Then by the hour."""
-    late_s: Seconds = 900.0
+    late_s: Lasting = 900.0
     """Counts older than this on arrival are refused."""
     decisions_days: Days = 14
     audit_days: Days = 365
@@ -143,11 +145,11 @@ class Serve:
     listen: str = "127.0.0.1:8808"
     tick_s: Annotated[float, Interval(ge=1, le=3600)] = 60.0
     """Seconds between decisions."""
-    stale_s: Seconds = 180.0
+    stale_s: Lasting = 180.0
     """Without news of a function for this long its data is stale and its pool is not cut."""
     database: str = "sqlite:///state/prewarm.db"
     mode: Mode = Mode.SHADOW
-    budget_gib: Annotated[float, Gt(0)] | None = None
+    budget_gib: Positive | None = None
     """Most memory that warm instances may hold in all; the least useful are let go first."""
 
 

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from prewarm.domain import InputError
+from prewarm.domain import InputError, function_key
 from prewarm.settings import Auth, Call, Event, FunctionPolicy, Retention, Serve, Settings, Window
 
 Value = TypeVar("Value")
@@ -46,7 +46,11 @@ def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
         check_policy(entry, f"{place}: function[{position}]")
     for position, event in enumerate(settings.event):
         _check_event(event, f"{place}: event[{position}]")
-    _check_digests(settings.auth, place)
+    for position, call in enumerate(settings.call):
+        function_key(call.caller, f"{place}: call[{position}].caller")
+        function_key(call.callee, f"{place}: call[{position}].callee")
+    _check_retention(settings.retention, place)
+    _check_auth(settings.auth, place)
     return settings
 
 
@@ -79,12 +83,23 @@ def _check_event(event: Event, place: str) -> None:
     for name, moment in (("start", event.start), ("end", event.end)):
         if moment.tzinfo is None:
             raise InputError(f"{place}: {name}: needs a zone (Z or +hh:mm), is {moment.isoformat()}")
+        if not 1900 <= moment.year < 9000:
+            raise InputError(f"{place}: {name}: must be in the years 1900 to 8999, is {moment.isoformat()}")
     if event.end <= event.start:
         raise InputError(f"{place}: end: must be after start ({event.start.isoformat()}), is {event.end.isoformat()}")
 
 
-def _check_digests(auth: Auth, place: str) -> None:
-    """A digest that can match nothing is a fault; it is not shown, since it may be the token itself."""
+def _check_retention(told: Retention, place: str) -> None:
+    days = (told.minute_days, told.five_minute_days, told.hour_days)
+    if list(days) != sorted(days):
+        shown = ", ".join(map(str, days))
+        raise InputError(f"{place}: retention: minute_days <= five_minute_days <= hour_days is required, are {shown}")
+
+
+def _check_auth(auth: Auth, place: str) -> None:
+    """Certificate and key go together. A digest that can match nothing is not shown: it may be the token itself."""
+    if (auth.tls_cert is None) != (auth.tls_key is None):
+        raise InputError(f"{place}: auth: tls_cert and tls_key go together; one of them is missing")
     for name in ("read_token_sha256", "write_token_sha256"):
         for position, digest in enumerate(getattr(auth, name)):
             if not _DIGEST.fullmatch(digest):
@@ -145,6 +160,8 @@ def _refuse_unknown(kind: type, raw: object, place: str) -> object:
         if name not in fields:
             raise InputError(f"{place}: {name}: unknown field; known are {', '.join(sorted(fields))}")
         inner = _NESTED.get((kind.__name__, name))
+        if kind is Settings and name not in _TABLES and not isinstance(value, list):
+            raise InputError(f"{place}: {name}: must be a list of tables, written [[{name}]]")
         items = enumerate(value) if isinstance(value, list) else [(None, value)]
         for position, item in items:
             if inner is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from prewarm.http.auth import check_listen
 from prewarm.settings_file import read_settings
 
 
@@ -23,6 +24,7 @@ def config() -> None:
 def check(file: Path, as_json: bool) -> int:
     """Check FILE, with PREWARM_ variables on top; exit status 2 and one line for the first fault."""
     settings = read_settings(file, os.environ)
+    check_listen(settings.serve.listen, settings.auth)
     told = dataclasses.asdict(settings)
     for digests in ("read_token_sha256", "write_token_sha256"):
         told["auth"][digests] = f"{len(told['auth'][digests])} configured"

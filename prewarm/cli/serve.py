@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from prewarm.domain import InputError
 from prewarm.settings import Settings
 from prewarm.settings_file import read_settings
 
@@ -26,6 +28,8 @@ from prewarm.settings_file import read_settings
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON when ready.")
 def serve(config: Path | None, **options: Any) -> int:
     """Run the service and print the page's address when it is ready. Stops in order on Ctrl-C or SIGTERM."""
+    if not math.isfinite(options["speed"]):
+        raise InputError(f"--speed: must be a number from 1 to 3600, is {options['speed']}")
     # Arrays here are small; threads of the linear algebra library would only cost memory and start-up time.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from prewarm.cli.serving import Plan, run_service

@@ -21,6 +21,7 @@ import numpy as np
 from prewarm.domain import FloatArray, InputError, parse_time, rfc3339
 
 MAX_SLOTS = 1_000_000  # two years of minutes; beyond it a date is more likely mistyped than meant
+FARTHEST_S = 1900 * 365.25 * 86_400.0  # beyond it the calendar ends, or that of a forecast
 
 RawRow = tuple[str, str | float | None]
 
@@ -162,9 +163,9 @@ def _instant(text: str) -> float:
     try:
         at = float(text)
     except ValueError:
-        return parse_time(text.strip(), "timestamp")
-    if not (math.isfinite(at) and abs(at) < 1e11):
-        raise InputError(f"timestamp: must be RFC 3339 or seconds since 1970, is {text[:40]!r}")
+        at = parse_time(text.strip(), "timestamp")
+    if not abs(at) < FARTHEST_S:
+        raise InputError(f"timestamp: must be RFC 3339 or seconds, within 1,900 years of 1970, is {text[:40]!r}")
     return at
 
 

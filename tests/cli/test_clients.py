@@ -112,6 +112,18 @@ def test_an_end_beyond_the_calendar_is_wrong_use(when: list[str], told: str) -> 
         override.main(["set", "a/b", "pin", "1", "--reason", "x", *when], standalone_mode=False)
 
 
+def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "configuration.md"
+    example = tmp_path / "example.toml"
+    example.write_text(manual.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    assert said(config, "check", str(example)).output.startswith(f"{example}: good (1 function entries, 1 calls")
+
+
+def test_a_speed_that_is_no_number_is_wrong_use() -> None:
+    done = subprocess.run([PROGRAM, "serve", "--speed", "nan"], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (2, "prewarm: --speed: must be a number from 1 to 3600, is nan\n")
+
+
 def test_a_configuration_is_checked_without_starting_anything(tmp_path: Path) -> None:
     good = tmp_path / "good.toml"
     good.write_text('[serve]\nlisten = "127.0.0.1:9000"\n[[function]]\nkey = "shop/*"\nmin = 1\n')
@@ -119,6 +131,10 @@ def test_a_configuration_is_checked_without_starting_anything(tmp_path: Path) ->
         f"{good}: good (1 function entries, 0 calls, listening on 127.0.0.1:9000)\n"
     )
     assert json.loads(said(config, "check", str(good), "--json").output)["function"][0]["min"] == 1
+    open_to_all = tmp_path / "open.toml"
+    open_to_all.write_text('[serve]\nlisten = "0.0.0.0:9000"\n')
+    with pytest.raises(InputError, match="which needs a token"):
+        config.main(["check", str(open_to_all)], standalone_mode=False)
     bad = tmp_path / "bad.toml"
     bad.write_text('[[function]]\nkey = "shop/*"\nmin = -1\n')
     with pytest.raises(InputError, match=r"function\[0\].min"):

@@ -148,3 +148,11 @@ def test_no_rows_break_the_reader(rows: list[tuple[str, str | float | None]]) ->
     known = cleaning.series.values[~np.isnan(cleaning.series.values)]
     assert (known >= 0).all()
     assert np.isfinite(known).all()
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:00Z", "0001-01-01T00:00:00Z", "9e10", "inf", "nan"])
+def test_a_time_at_the_edge_of_the_calendar_is_a_broken_row(when: str) -> None:
+    """A forecast behind it would have no date."""
+    cleaning = clean_rows([(when, "5"), (str(MONDAY), "2")])
+    assert cleaning.series.values.tolist() == [2.0]
+    assert len(cleaning.rejected) == 1
