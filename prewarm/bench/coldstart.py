@@ -20,8 +20,10 @@ from prewarm.bench.coldstart_plot import draw_pareto
 from prewarm.bench.coldstart_points import CHOICES, Point, best_on_both, last_under, sweep, sweep_row
 from prewarm.bench.coldstart_set import PublishedSet, read_set
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
+from prewarm.forecast.levels.blend import BlendedLevels
 from prewarm.forecast.levels.boosted import LevelModel
 from prewarm.forecast.levels.train import train_levels
+from prewarm.sim.chances import ChanceModel
 from prewarm.sim.minute import MinuteWorkload, Score, score
 from prewarm.sim.ours import Extras, asked_of, shipped
 from prewarm.sim.ours import run as decide_day
@@ -66,7 +68,7 @@ def run(
     return BenchResult("coldstart", seed, published.sha256, versions, rows, goals)
 
 
-def turned_ratio(set_a: MinuteWorkload, model: LevelModel, seed: int) -> float:
+def turned_ratio(set_a: MinuteWorkload, model: ChanceModel, seed: int) -> float:
     """RUM over KA-10's with every application's day turned (circularly) by an offset of its own."""
     offsets = np.random.default_rng(seed).integers(0, set_a.minutes, len(set_a.keys))
     turned = set_a.turned(offsets)
@@ -75,7 +77,7 @@ def turned_ratio(set_a: MinuteWorkload, model: LevelModel, seed: int) -> float:
     return _rum(score(turned, ours)) / _rum(score(turned, reference))
 
 
-def look_ahead(set_a: MinuteWorkload, model: LevelModel) -> int:
+def look_ahead(set_a: MinuteWorkload, model: ChanceModel) -> int:
     """Decisions for the first 700 minutes that differ when only those minutes are replayed."""
     first = set_a.first(FIRST_MINUTES)
     whole = decide_day(set_a, asked_of(set_a, model, Extras()), Extras())[0]
@@ -84,13 +86,14 @@ def look_ahead(set_a: MinuteWorkload, model: LevelModel) -> int:
 
 
 def _seed_rows(data_dir: Path, set_a: MinuteWorkload, seed: int, told: Progress) -> list[Row]:
-    """Five models trained anew, each by the training command's own body, and their median and range."""
+    """Trees trained anew five times by the training command's own body, beside the shipped network; median, range."""
     rows: list[Row] = []
     for at in range(SEEDS):
         told(0.45 + 0.08 * at, f"training {at + 1} of {SEEDS}")
         with tempfile.TemporaryDirectory() as folder:
             card = train_levels(data_dir, seed + at, Path(folder))
-            points = sweep(set_a, LevelModel.load(Path(folder)))
+            network = shipped().network
+            points = sweep(set_a, BlendedLevels(LevelModel.load(Path(folder)), network, shipped().share))
         plain = _plain(points)
         both = best_on_both(points, BOTH)
         memory = last_under(points, KNATIVE_WASTE)

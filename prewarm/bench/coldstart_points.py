@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prewarm.bench.result import Row
-from prewarm.forecast.levels.boosted import LevelModel
+from prewarm.sim.chances import ChanceModel
 from prewarm.sim.minute import MinuteWorkload, score
 from prewarm.sim.ours import Extras, asked_of, run
 
@@ -24,7 +24,7 @@ class Point:
 
 
 def sweep(
-    workload: MinuteWorkload, model: LevelModel, extras: Extras | None = None, weights: Sequence[float] = CHOICES
+    workload: MinuteWorkload, model: ChanceModel, extras: Extras | None = None, weights: Sequence[float] = CHOICES
 ) -> list[Point]:
     """The day decided at every weight, from one asking of the model."""
     extras = extras or Extras()

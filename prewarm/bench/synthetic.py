@@ -26,6 +26,7 @@ DAY = 1440
 WARM_UP_DAYS = 1  # of the experts' weights, not counted
 MEASURED_FROM = 11  # Friday of the second week; where two days are measured, a day of the weekend follows
 BELIEVED_MIN = 3  # minutes of an announced event for which the announcement counts; then what is seen is believed
+MOST_LEVELS = 16  # each level is a question a minute: functions that need hundreds would take the whole run
 RESAMPLES = 2000
 BASELINES = ("ka-10", "clairvoyant")
 
@@ -89,18 +90,19 @@ Chosen = tuple[BoolArray, BoolArray]
 
 
 def _with_a_calendar(synthetic: SyntheticTrace, workload: MinuteWorkload) -> Chosen:
-    """Seasons, promotions, growth, and timers that come six times a day or less."""
+    """Seasons, promotions, growth, and timers that come six times a day or less; none that needs more than 16."""
     rare = (workload.need > 0).sum(axis=1) <= 6 * FROZEN_DAYS
+    small = workload.need[:, : MEASURED_FROM * DAY].max(axis=1) <= MOST_LEVELS
     shapes = np.array(synthetic.shapes)
-    spoken = np.isin(shapes, ("seasonal", "promotion", "growth")) | ((shapes == "timer") & rare)
+    spoken = small & (np.isin(shapes, ("seasonal", "promotion", "growth")) | ((shapes == "timer") & rare))
     return spoken, spoken
 
 
 def _busy(synthetic: SyntheticTrace, workload: MinuteWorkload) -> Chosen:
-    """Functions that needed a second instance before the measured days, and no more than 64."""
+    """Functions that needed a second instance before the measured days, and no more than 16."""
     del synthetic
     highest = workload.need[:, : MEASURED_FROM * DAY].max(axis=1)
-    spoken: BoolArray = (highest > 1) & (highest <= 64)
+    spoken: BoolArray = (highest > 1) & (highest <= MOST_LEVELS)
     return spoken, spoken
 
 
