@@ -28,7 +28,6 @@ from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastQuery, 
 from prewarm.http.parameters import KEY_PARAMETER
 from prewarm.http.problem import ProblemError
 from prewarm.http.routes import Call, Route, json_response
-from prewarm.http.shapes import forecast_json
 
 LEVELS = (0.1, 0.5, 0.9, 0.99)
 HISTORY_MIN = 1_440
@@ -58,7 +57,7 @@ async def forecast_function(call: Call[Desk]) -> object:
     row = desk.row(key)
     view = desk.fleet.view
     forecast = announce(await _forecast(desk, row, FunctionKey(key), query.steps), desk.fleet.settings.event)
-    body = orjson.dumps(forecast_json(forecast))
+    body = orjson.dumps(stateless.forecast_json(forecast))
     room = view is not None and len(view.bodies) < BODIES_MOST and len(body) <= BODY_BYTES
     if room and view is not None and view is desk.fleet.view:
         view.bodies[call.request.raw_path] = body
@@ -76,7 +75,7 @@ async def forecast_series(call: Call[Desk]) -> object:
         raise ProblemError(422, f"{outcome.reason}: send fewer series or values, or name a cheaper model")
     if outcome.status != "done":
         raise ProblemError(503, f"the forecaster is not there: {outcome.reason}", headers={"Retry-After": "2"})
-    found = [forecast_json(one) for one in outcome.value]
+    found = [stateless.forecast_json(one) for one in outcome.value]
     # One series gets its forecast at the top, in the shape of a function's; several only in the list.
     return {**(found[0] if len(found) == 1 else {}), "forecasts": found}
 

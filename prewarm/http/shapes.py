@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from prewarm.control import DATA_STATES
-from prewarm.domain import Decision, FloatArray, Forecast, Int32Array, IntArray, Override, rfc3339
+from prewarm.domain import Decision, FloatArray, Int32Array, IntArray, Override, rfc3339
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.track import UNKNOWN, FleetMinute
 from prewarm.loop.view import TickView
@@ -35,29 +35,6 @@ def decision_json(made: Decision, step_s: float = 60.0) -> Json:
         "inputs": inputs,
         "reasons": [asdict(reason) for reason in made.reasons],
         "held": made.held,
-    }
-
-
-def forecast_json(forecast: Forecast) -> Json:
-    """One function's forecast, a row a step."""
-    names = [f"{level:g}" for level in forecast.levels]
-    steps = [
-        {
-            "at": rfc3339(forecast.issued_at + step * forecast.step_s),
-            "mean": float(forecast.mean[step]),
-            "quantiles": dict(zip(names, forecast.quantiles[step].tolist(), strict=True)),
-            "p_at_least": {str(k + 1): p for k, p in enumerate(forecast.p_at_least[step].tolist())},
-        }
-        for step in range(len(forecast.mean))
-    ]
-    return {
-        "function": forecast.function,
-        "issued_at": rfc3339(forecast.issued_at),
-        "step_s": forecast.step_s,
-        "model": forecast.model,
-        "reason": forecast.reason,
-        "data": forecast.data,
-        "steps": steps,
     }
 
 

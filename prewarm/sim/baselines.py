@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prewarm.domain import InputError, Int32Array
-from prewarm.sim.minute import MinuteWorkload, Progress, keep_alive
+from prewarm.sim.minute import MinuteWorkload, Progress, highest_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class KeepAlive:
 
     def allocations(self, workload: MinuteWorkload, *, progress: Progress | None = None) -> Int32Array:
         """Warm instances (n, T): the sliding maximum of the needs before each minute."""
-        warm = keep_alive(workload.need, self.minutes)
+        warm = highest_before(workload.need, self.minutes)
         if progress is not None:
             progress(1.0)
         return warm

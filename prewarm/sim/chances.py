@@ -19,6 +19,7 @@ from prewarm.forecast.experts.opinions import EXPERTS, Opinions, ask_calendar
 from prewarm.forecast.levels.feature_table import WINDOW
 from prewarm.forecast.levels.features import Questions
 from prewarm.forecast.levels.history_view import SparseHistory
+from prewarm.sim.minute import highest_before
 
 
 class ChanceModel(Protocol):
@@ -81,26 +82,12 @@ def opinions_by_minute(
 def top_levels(past: Past) -> IntArray:
     """Levels to ask about in each minute, (n, T): as `open_questions` chooses them, from the minutes before."""
     need, mark = past.need, past.mark
-    highest = _highest_before(need)
-    fullest = _highest_before(mark)
-    counted = _highest_before(mark > need)
-    broken = _highest_before(mark != np.floor(mark))
+    highest, fullest = highest_before(need, WINDOW), highest_before(mark, WINDOW)
+    counted = highest_before(mark > need, WINDOW)
+    broken = highest_before(mark != np.floor(mark), WINDOW)
     near = broken & ~counted & (fullest > highest - 0.5)
     top: IntArray = np.maximum(1, highest.astype(np.int64) + near)
     return top
-
-
-def _highest_before(cells: np.ndarray) -> np.ndarray:
-    """Largest value of the window before each minute, (n, T)."""
-    size = cells.shape[1]
-    before = np.zeros_like(cells)
-    before[:, 1:] = cells[:, :-1]
-    covered = 1
-    while covered < min(WINDOW, size):
-        step = min(covered, WINDOW - covered)
-        before[:, step:] = np.maximum(before[:, step:], before[:, :-step])
-        covered += step
-    return before
 
 
 def _batch(

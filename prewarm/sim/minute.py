@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ BLOCK_CELLS = 4_000_000
 MINUTE_S = 60.0
 
 Progress = Callable[[float], None]
+S = TypeVar("S", bound=np.generic)
 
 
 def need_of(concurrency: FloatArray) -> Int32Array:
@@ -172,24 +173,27 @@ def cold_starts(need: Int32Array, allocations: Int32Array) -> Int32Array:
     return cold
 
 
-def keep_alive(need: Int32Array, minutes: int) -> Int32Array:
-    """The largest need of the last `minutes` minutes, the current one excluded: F of fixed keep-alive KA-k (n, T)."""
-    width = need.shape[1]
-    warm = np.zeros_like(need)
-    warm[:, 1:] = need[:, :-1]
+def highest_before(cells: NDArray[S], minutes: int) -> NDArray[S]:
+    """The largest of the last `minutes` cells, the current one excluded, (n, T); of needs: F of fixed keep-alive KA-k.
+
+    Rounds of doubling: what covers a window twice, shifted, covers one of twice the width.
+    """
+    width = cells.shape[1]
+    before = np.zeros_like(cells)
+    before[:, 1:] = cells[:, :-1]
     covered = 1
     while covered < min(minutes, width):
         step = min(covered, minutes - covered)
-        warm[:, step:] = np.maximum(warm[:, step:], warm[:, :-step])
+        before[:, step:] = np.maximum(before[:, step:], before[:, :-step])
         covered += step
-    return warm
+    return before
 
 
 def _block(workload: MinuteWorkload, allocations: Int32Array, block: slice) -> _Sums:
     need, warm = workload.need[block], allocations[block]
     memory = workload.memory_gb[block]
     used = workload.concurrency[block]
-    reference = keep_alive(need, 10)
+    reference = highest_before(need, 10)
     if workload.unknown is not None:
         warm, reference = (np.where(workload.unknown[block], 0, held) for held in (warm, reference))
     cold = cold_starts(need, warm)

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from prewarm.domain import FloatArray, Int32Array, IntArray
-from prewarm.sim.minute import keep_alive
+from prewarm.sim.minute import highest_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class ClairvoyantScaler:
     @classmethod
     def of(cls, needed: Int32Array, lead_s: int) -> ClairvoyantScaler:
         """From the instances that requests occupy in each second (seconds,), ordered `lead_s` before the need."""
-        ahead = keep_alive(needed[None, ::-1], lead_s)[0, ::-1]
+        ahead = highest_before(needed[None, ::-1], lead_s)[0, ::-1]
         coming = np.maximum(needed, ahead).astype(np.int32)
         return cls(coming, np.flatnonzero(np.diff(coming)) + 1)
 

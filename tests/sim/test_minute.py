@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 from prewarm.domain import InputError, Int32Array
 from prewarm.sim import minute
-from prewarm.sim.minute import MinuteWorkload, cold_starts, keep_alive, need_of, score
+from prewarm.sim.minute import MinuteWorkload, cold_starts, highest_before, need_of, score
 from tests.sim.made import workload
 
 needs = arrays.arrays(np.int32, st.tuples(st.integers(1, 4), st.integers(1, 40)), elements=st.integers(0, 3))
@@ -81,7 +81,7 @@ def test_nothing_called_has_no_rates() -> None:
 
 def test_keep_alive_for_ten_minutes_wastes_once_what_it_wastes() -> None:
     made = workload([[1, 0, 0, 0, 0, 1, 0, 0, 2, 0]])
-    found = score(made, keep_alive(made.need, 10))
+    found = score(made, highest_before(made.need, 10))
     assert found.waste_vs_ka10 == pytest.approx(1.0)
 
 
@@ -131,7 +131,7 @@ def test_parts_that_disagree_are_refused() -> None:
 
 @given(need=needs, minutes=st.integers(1, 60))
 def test_keep_alive_is_the_largest_need_of_the_last_minutes(need: Int32Array, minutes: int) -> None:
-    warm = keep_alive(need, minutes)
+    warm = highest_before(need, minutes)
     for t in range(need.shape[1]):
         before = need[:, max(0, t - minutes) : t]
         assert warm[:, t].tolist() == (before.max(axis=1) if t else np.zeros(len(need))).tolist()
