@@ -20,12 +20,13 @@ from prewarm.bench.coldstart_plot import draw_pareto
 from prewarm.bench.coldstart_points import CHOICES, Point, best_on_both, last_under, sweep, sweep_row
 from prewarm.bench.coldstart_set import PublishedSet, read_set
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
+from prewarm.forecast.experts.opinions import shipped_model
 from prewarm.forecast.levels.blend import BlendedLevels
 from prewarm.forecast.levels.boosted import LevelModel
 from prewarm.forecast.levels.train import train_levels
 from prewarm.sim.chances import ChanceModel
 from prewarm.sim.minute import MinuteWorkload, Score, score
-from prewarm.sim.ours import Extras, asked_of, shipped
+from prewarm.sim.ours import Extras, asked_of
 from prewarm.sim.ours import run as decide_day
 from prewarm.sim.policies import policy
 
@@ -49,17 +50,17 @@ def run(
     told(0.02, "baselines")
     rows = [_baseline_row(name, set_a) for name in BASELINES] + published.rows()
     told(0.15, "the shipped model, sweep")
-    points = sweep(set_a, shipped())
+    points = sweep(set_a, shipped_model())
     rows += [sweep_row("prewarm", point) for point in points]
     told(0.3, "turned days")
-    turned = [turned_ratio(set_a, shipped(), seed + turn) for turn in range(TURNS)]
+    turned = [turned_ratio(set_a, shipped_model(), seed + turn) for turn in range(TURNS)]
     rows += [{"turned by": f"seed {seed + at}", "RUM / KA-10's": ratio} for at, ratio in enumerate(turned)]
     told(0.4, "first minutes again")
-    differing = look_ahead(set_a, shipped())
+    differing = look_ahead(set_a, shipped_model())
     if not quick:
         rows += _seed_rows(data_dir, set_a, seed, told)
         told(0.85, "ablations")
-        rows += ablation_rows(set_a, shipped())
+        rows += ablation_rows(set_a, shipped_model())
     if plot is not None:
         draw_pareto(plot, points, rows)
     goals = [*_own_goals(points), Goal.at_most("turned_ratio", 0.605, median(turned)), *_recounts(published)]
@@ -92,8 +93,8 @@ def _seed_rows(data_dir: Path, set_a: MinuteWorkload, seed: int, told: Progress)
         told(0.45 + 0.08 * at, f"training {at + 1} of {SEEDS}")
         with tempfile.TemporaryDirectory() as folder:
             card = train_levels(data_dir, seed + at, Path(folder))
-            network = shipped().network
-            points = sweep(set_a, BlendedLevels(LevelModel.load(Path(folder)), network, shipped().share))
+            network = shipped_model().network
+            points = sweep(set_a, BlendedLevels(LevelModel.load(Path(folder)), network, shipped_model().share))
         plain = _plain(points)
         both = best_on_both(points, BOTH)
         memory = last_under(points, KNATIVE_WASTE)

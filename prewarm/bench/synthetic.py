@@ -16,9 +16,9 @@ import numpy as np
 
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
 from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, BoolArray, FloatArray, FunctionKey, Int32Array, IntArray
-from prewarm.forecast.experts.opinions import Opinions
+from prewarm.forecast.experts.opinions import Opinions, shipped_model
 from prewarm.sim.minute import MINUTE_S, MinuteWorkload, cold_starts
-from prewarm.sim.ours import Event, Extras, asked_of, run, shipped
+from prewarm.sim.ours import Event, Extras, asked_of, run
 from prewarm.sim.policies import policy
 from prewarm.traces.synth import FROZEN_DAYS, FROZEN_FUNCTIONS, FROZEN_SEED, SyntheticTrace, synthesize
 
@@ -125,7 +125,7 @@ def _measured(
     span = (first - WARM_UP_DAYS * DAY, first + days * DAY)
     events = announced(synthetic, workload.keys)
     extras = Extras(calls=synthetic.graph, events=events, epoch_minute=int(synthetic.trace.start_minute))
-    asked = asked_of(workload, shipped(), extras, lambda share: progress(share, "asking the models"), span)
+    asked = asked_of(workload, shipped_model(), extras, lambda share: progress(share, "asking the models"), span)
     return Measured(synthetic, workload, extras, asked, spoken[replayed], span[0], first, span[1])
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from prewarm.forecast.experts.opinions import Opinions, ask
+from prewarm.forecast.experts.opinions import Opinions, ask, shipped_model
 from prewarm.forecast.levels.history_view import SparseHistory
 from prewarm.forecast.replica import Behind, Question, Replica, sparse_history
 from prewarm.history.view import HitView
@@ -21,11 +21,14 @@ def _replica() -> Replica:
 
 
 def warm_up(nothing: None = None) -> Opinions:
-    """Load the models and compile the kernels by asking about a tiny history; numba keeps what it compiled."""
+    """Load the models and compile their kernels by asking about a tiny history; numba keeps what it compiled."""
     del nothing
     hits, ones = np.array([10, 20, 30], dtype=np.int32), np.ones(3, dtype=np.float32)
     pointer, since = np.array([0, 3], dtype=np.int64), np.zeros(1, dtype=np.int32)
-    return ask(SparseHistory(hits, ones.astype(np.int16), pointer, since, 40, ones))
+    tiny = SparseHistory(hits, ones.astype(np.int16), pointer, since, 40, ones)
+    first = np.zeros(1, np.int64)
+    shipped_model().network.p_of(tiny, first, first + 1, first + 40)  # the trees alone might leave nothing in doubt
+    return ask(tiny)
 
 
 def load(argument: tuple[HitView, int]) -> None:

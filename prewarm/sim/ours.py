@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import numpy as np
 
 from prewarm.control import FleetState, decide
 from prewarm.domain import COLD_COST, BoolArray, FunctionKey, Int32Array, Mode, PolicyTag
-from prewarm.forecast.experts.opinions import EXPERTS, Opinions
-from prewarm.forecast.levels.blend import BlendedLevels
+from prewarm.forecast.experts.opinions import EXPERTS, Opinions, shipped_model
 from prewarm.forecast.levels.online import Recalibration
 from prewarm.foresight import Announcement, empty_memory, foresee, remember, with_functions
 from prewarm.policy.columns import MIB_IN_GB, Measured, PolicyColumns, compile_policy
@@ -67,14 +65,8 @@ class PrewarmPolicy:
 
     def allocations(self, workload: MinuteWorkload, *, progress: Progress | None = None) -> Int32Array:
         """Warm instances (n, T): column t is decided from the columns before t."""
-        asked = asked_of(workload, self.model or shipped(), self.extras, progress)
+        asked = asked_of(workload, self.model or shipped_model(), self.extras, progress)
         return run(workload, asked, self.extras, cold_weights=(self.cold_weight,))[0]
-
-
-@cache
-def shipped() -> BlendedLevels:
-    """The shipped pair of models, loaded once."""
-    return BlendedLevels.load()
 
 
 def asked_of(

@@ -11,8 +11,8 @@ from prewarm.bench.coldstart import FIRST_MINUTES, look_ahead, turned_ratio
 from prewarm.bench.coldstart_points import CHOICES, Point, best_on_both, last_under, sweep
 from prewarm.bench.coldstart_set import read_set
 from prewarm.domain import InputError
+from prewarm.forecast.experts.opinions import shipped_model
 from prewarm.sim.minute import MinuteWorkload, score
-from prewarm.sim.ours import shipped
 from prewarm.sim.policies import policy
 
 POINTS = [
@@ -53,17 +53,17 @@ def test_the_sweep_holds_the_plain_price_and_its_ends() -> None:
 
 
 def test_a_dearer_cold_start_means_no_more_of_them_and_no_less_waste() -> None:
-    cheap, dear = sweep(_timers(), shipped(), weights=(0.1, 8.0))
+    cheap, dear = sweep(_timers(), shipped_model(), weights=(0.1, 8.0))
     assert dear.cold <= cheap.cold
     assert dear.waste_gb_s >= cheap.waste_gb_s
 
 
 def test_timers_turned_by_any_offset_stay_cheaper_than_under_keep_alive() -> None:
-    assert turned_ratio(_timers(), shipped(), 3) < 0.8
+    assert turned_ratio(_timers(), shipped_model(), 3) < 0.8
 
 
 def test_the_first_minutes_are_decided_without_the_later_ones() -> None:
-    assert look_ahead(_timers(FIRST_MINUTES + 60), shipped()) == 0
+    assert look_ahead(_timers(FIRST_MINUTES + 60), shipped_model()) == 0
 
 
 def test_the_published_set_is_recounted(traces_dir: Path) -> None:

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prewarm.domain import Float32Array, Int32Array
-from prewarm.forecast.experts.opinions import ask
+from prewarm.forecast.experts.opinions import ask, shipped_model
 from prewarm.forecast.levels.feature_table import WINDOW
 from prewarm.forecast.levels.features import open_questions
 from prewarm.forecast.levels.history_view import SparseHistory
 from prewarm.sim import chances
 from prewarm.sim.chances import Past, known_since, marks_of, opinions_by_minute, top_levels
-from prewarm.sim.ours import shipped
 
 MINUTES = 40
 MONDAY = 4 * 1440
@@ -25,7 +24,7 @@ def _loaded() -> None:
     """Loads the models and compiles the kernels once, so that no single test is charged for it."""
     past = past_of(np.full((1, 4), 0.3))
     ask(seen_at(past, 3))
-    list(opinions_by_minute(past, shipped()))
+    list(opinions_by_minute(past, shipped_model()))
 
 
 def past_of(mark: np.ndarray, *, counted: bool = False, epoch_minute: int = MONDAY) -> Past:
@@ -105,7 +104,7 @@ def test_asking_in_batches_is_asking_minute_by_minute(questions: int, monkeypatc
     monkeypatch.setattr(chances, "BATCH", questions)
     past, first, last = busy(3, 1600), 1592, 1600
     told: list[float] = []
-    batched = list(opinions_by_minute(past, shipped(), span=(first, last), told=told.append))
+    batched = list(opinions_by_minute(past, shipped_model(), span=(first, last), told=told.append))
     assert len(batched) == last - first
     assert told[-1] == 1.0
     for minute, said in enumerate(batched, first):
@@ -118,7 +117,7 @@ def test_asking_in_batches_is_asking_minute_by_minute(questions: int, monkeypatc
 
 def test_without_the_calendar_only_the_model_speaks() -> None:
     past = busy(4, 1500)
-    (said,) = opinions_by_minute(past, shipped(), span=(1499, 1500), calendar=False)
+    (said,) = opinions_by_minute(past, shipped_model(), span=(1499, 1500), calendar=False)
     assert np.isfinite(said.chance[:, 0]).all()
     assert np.isnan(said.chance[:, 1:]).all()
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from prewarm.domain import Int32Array
+from prewarm.forecast.experts.opinions import shipped_model
 from prewarm.settings import Call
 from prewarm.sim.minute import MinuteWorkload
-from prewarm.sim.ours import Event, Extras, PrewarmPolicy, asked_of, run, shipped
+from prewarm.sim.ours import Event, Extras, PrewarmPolicy, asked_of, run
 from tests.sim.made import workload
 
 MINUTES = 240
@@ -66,7 +67,7 @@ def test_what_is_never_called_is_not_kept_for_long() -> None:
 
 def test_dear_cold_starts_keep_more() -> None:
     made, extras = mixed(2), Extras()
-    asked = asked_of(made, shipped(), extras)
+    asked = asked_of(made, shipped_model(), extras)
     few, usual, many = run(made, asked, extras, cold_weights=(0.1, 1.0, 10.0))
     assert few.sum() < usual.sum() < many.sum()
     np.testing.assert_array_equal(usual, kept(made))
@@ -74,8 +75,8 @@ def test_dear_cold_starts_keep_more() -> None:
 
 def test_a_part_of_a_day_can_be_asked_about_alone() -> None:
     made, extras = mixed(2), Extras()
-    whole = asked_of(made, shipped(), extras)
-    part = asked_of(made, shipped(), extras, span=(100, 110))
+    whole = asked_of(made, shipped_model(), extras)
+    part = asked_of(made, shipped_model(), extras, span=(100, 110))
     for minute, opinions in enumerate(part, 100):
         assert opinions.level.tolist() == whole[minute].level.tolist()
         np.testing.assert_allclose(opinions.chance, whole[minute].chance, rtol=1e-5)

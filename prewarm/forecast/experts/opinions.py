@@ -40,7 +40,7 @@ class Opinions:
 
 def ask(history: SparseHistory) -> Opinions:
     """What every expert says of `history.now_minute` (minutes since the epoch), from the minutes before it."""
-    return with_calendar(history, _model().p_at_least(history))
+    return with_calendar(history, shipped_model().p_at_least(history))
 
 
 def with_calendar(history: SparseHistory, said: LevelProbabilities) -> Opinions:
@@ -60,7 +60,8 @@ def ask_calendar(history: SparseHistory, pairs: Int32Array, now_minute: int) -> 
 
 
 @cache
-def _model() -> BlendedLevels:
+def shipped_model() -> BlendedLevels:
+    """The learned model as shipped, loaded once in a process."""
     from prewarm.forecast.levels.blend import BlendedLevels
 
     return BlendedLevels.load()
