@@ -43,6 +43,8 @@ class History:
         self.open: dict[int, OpenMinute] = {}
         self.first_open = start_minute
         """Minutes before this one are closed."""
+        self.was_ahead = False
+        """Our clock had been ahead, and the store still holds what was written of minutes that are yet to come."""
         self._keys: list[str] = []
         self._index: dict[str, int] = {}
         self._clock = ClockGuard(int(retention.jump_s // _MINUTE_S), retention.late_minutes)
@@ -157,6 +159,7 @@ class History:
         for column in (self._last, self._partial):
             column[column >= now_minute] = now_minute - 1
         self.first_open = now_minute
+        self.was_ahead = True
 
     def mark_unknown(self, rows: Int32Array | None, first_minute: int, last_minute: int) -> None:
         """Void what was taken as known of `rows` (None: all) from `first_minute` through `last_minute`.

@@ -92,7 +92,12 @@ class Keeper:
 
     async def keep_tick(self, view: TickView) -> None:
         """Write the decisions of a tick that changed something or were held; late or refused writes are counted."""
+        history = self._fleet.history
         try:
+            if history.was_ahead:
+                # A source's clock may run a minute fast; what lies further ahead is false.
+                await _in_time(self._store.forget_counts_from(int(view.now // 60) + 2), TICK_WRITE_S)
+                history.was_ahead = False
             await _in_time(self._store.submit(partial(add_decisions, decisions=view.news)), TICK_WRITE_S)
         except (StoreBusyError, StoreDownError) as error:
             self._fleet.metrics.errors.inc()
