@@ -161,23 +161,6 @@ class History:
         self.first_open = now_minute
         self.was_ahead = True
 
-    def mark_unknown(self, rows: Int32Array | None, first_minute: int, last_minute: int) -> None:
-        """Void what was taken as known of `rows` (None: all) from `first_minute` through `last_minute`.
-
-        For a source that turns out to have been silent or wrong: its zeros become unknown; the calls it did see stay as
-        a lower bound.
-        """
-        until = last_minute + 1
-        self.known.change(first_minute, until, None if rows is None else rows.astype(np.int64))
-        for minute, counts in self._counts().open.items():
-            if first_minute <= minute < until:
-                counts.known[slice(None) if rows is None else rows] = False
-        chosen = np.arange(len(self)) if rows is None else rows
-        cut = chosen[(self._last[chosen] >= first_minute) & (self._last[chosen] < until)]
-        self._last[cut] = first_minute - 1
-        never = cut[self.since[cut] >= first_minute]
-        self._last[never] = self.since[never] = NEVER
-
     def data_state(self, now: float) -> tuple[NDArray[np.uint8], Float32Array]:
         """Per function the position in DATA_STATES and the age in seconds of the last known minute, at `now` (s).
 

@@ -91,24 +91,6 @@ class KnownRuns:
                 yield low, high, known
             position += 1
 
-    def change(self, first: int, until: int, rows: IntArray | None) -> None:
-        """Make minutes [first, until) unknown for `rows` (None: everybody)."""
-        until = min(until, self.end)
-        if first >= until or not self._starts:
-            return
-        low, high = self._split(first), self._split(until)
-        for position in range(low, high):
-            self._sets[position] = _without(self._sets[position], rows)
-
-    def _split(self, minute: int) -> int:
-        """The position of the run that starts at `minute`, made by cutting one in two if need be."""
-        position = bisect_left(self._starts, minute)
-        inside = position > 0 and minute < self.end
-        if inside and (position == len(self._starts) or self._starts[position] != minute):
-            self._starts.insert(position, minute)
-            self._sets.insert(position, self._sets[position - 1])
-        return position
-
     def drop_before(self, minute: int) -> None:
         """Forget what lies wholly before `minute`."""
         keep = max(bisect_right(self._starts, minute) - 1, 0)
@@ -139,11 +121,3 @@ class KnownRuns:
             within = (minutes >= low) & (minutes < high)
             out[within] = known.test(rows[within])
         return out
-
-
-def _without(known: KnownSet, rows: IntArray | None) -> KnownSet:
-    if rows is None:
-        return NOBODY
-    mask = known.mask(known.count)
-    mask[rows[rows < known.count]] = False
-    return KnownSet.of(mask)

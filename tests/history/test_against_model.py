@@ -61,15 +61,6 @@ class HistoryAgainstModel(RuleBasedStateMachine):
             assert self.history.observe(batch, now_minute=self.now) is None
             assert self.model.observe(batch, self.now)
 
-    @rule(data=st.data(), first=st.integers(-300, 0), length=st.integers(0, 90))
-    def mark_unknown(self, data: st.DataObject, first: int, length: int) -> None:
-        rows = data.draw(st.none() | st.lists(st.integers(0, self.model.functions - 1), max_size=3))
-        begin = max(self.now + first, START, self.history.retention.first_minutes(self.now)[0])
-        last = begin + length
-        self.history.mark_unknown(None if rows is None else np.array(rows, np.int32), begin, last)
-        gone = range(self.model.functions) if rows is None else rows
-        self.model.known -= {(row, minute) for row in gone for minute in range(begin, last + 1)}
-
     @rule()
     def recent_hits_are_equal(self) -> None:
         view = self.history.sparse(self.now, 300)

@@ -126,20 +126,6 @@ def test_a_second_reading_that_knows_the_concurrency_tells_it(order: tuple[float
     assert history.sparse(START + 1, 10).hit_concurrency.tolist() == [np.float32(0.7)]
 
 
-def test_a_source_found_silent_takes_its_zeros_back() -> None:
-    history = history_of("a/x", "a/y")
-    for minute in range(30):
-        history.observe(batch(START + minute, {1: 1.0}), now_minute=START + minute)
-    history.mark_unknown(rows(0), START + 5, START + 29)
-    dense = history.dense(rows(0, 1), START + 30, minutes=30)
-    assert (dense[0, :5] == 0).all()
-    assert np.isnan(dense[0, 5:]).all()
-    assert (dense[1] == 1).all()
-    assert state(history, START + 30) == [("stale", 1500.0), ("ok", 0.0)]
-    history.mark_unknown(None, START, START + 29)
-    assert state(history, START + 30) == [("none", np.inf)] * 2
-
-
 def test_a_new_function_is_unknown_before_its_first_minute() -> None:
     history = history_of("a/x")
     history.observe(batch(START, {0: 1.0}), now_minute=START)

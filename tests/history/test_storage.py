@@ -78,15 +78,9 @@ class TestKnownRuns:
 
     @given(
         st.lists(st.tuples(st.integers(0, 3), st.lists(st.booleans(), min_size=4, max_size=4)), max_size=5),
-        st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8), st.none() | st.sets(st.integers(0, 3))), max_size=3),
         st.integers(0, 20),
     )
-    def test_like_a_table(
-        self,
-        observed: list[tuple[int, list[bool]]],
-        changes: list[tuple[int, int, set[int] | None]],
-        cut: int,
-    ) -> None:
+    def test_like_a_table(self, observed: list[tuple[int, list[bool]]], cut: int) -> None:
         runs, plain, minute = KnownRuns(0), [[False] * 4 for _ in range(20)], 0
         for gap, known in observed:
             minute += gap
@@ -94,11 +88,6 @@ class TestKnownRuns:
                 runs.append(minute, KnownSet.of(np.array(known)))
                 plain[minute] = known
             minute += 1
-        for first, length, rows in changes:
-            runs.change(first, first + length, None if rows is None else np.array(sorted(rows), np.int64))
-            for changed in range(first, min(first + length, 20)):
-                gone = range(4) if rows is None else rows
-                plain[changed] = [known and row not in gone for row, known in enumerate(plain[changed])]
         assert self.table(runs) == plain
         edges = np.array([0, 7, 14])
         by_step = np.array([np.sum(plain[low:high], axis=0) for low, high in ((0, 7), (7, 14))]).T

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from prewarm.traces.generate.chains import FEWEST_CALLS, MOST_CALLS, draw_edges
 from prewarm.traces.generate.clock import DAY, local_clock
 from prewarm.traces.generate.population import (
+    HTTP_SHAPES,
     LARGEST_APP,
     LARGEST_MEAN_CONCURRENCY,
     PROMOTED_DURATION_MS,
-    SHAPES,
     SINGLE_FUNCTION_APPS,
     Population,
     draw_population,
@@ -35,7 +35,7 @@ def population(functions: int, seed: int = 0) -> Population:
 def test_every_function_has_a_shape_and_a_trigger_and_the_shares_hold(functions: int, seed: int) -> None:
     drawn = population(functions, seed)
     assert len(drawn.shape) == len(drawn.trigger) == len(drawn.app) == functions
-    assert set(drawn.shape) <= set(SHAPES)
+    assert set(drawn.shape) <= {"timer", "chain", *HTTP_SHAPES}
     counts = Counter(drawn.trigger)
     for trigger, share in fitted_tables().trigger_shares.items():
         pairs = 6 if trigger == "http" else 1  # each shape of a trigger is rounded by itself

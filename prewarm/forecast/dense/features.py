@@ -16,7 +16,6 @@ from prewarm.forecast.dense.root import DAY, WEEK
 
 Columns = dict[str, FloatArray]
 
-SHORTEST_PAST = WEEK + DAY + 240  # points before the first target: the weekly profile of the day before it
 DAYS = np.arange(1, 8) * DAY
 SIZED = ("e", "dow", "s7", "hs6")  # columns that are differences already: only divided by the scale
 LEAST_SCALE = 0.05

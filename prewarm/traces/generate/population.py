@@ -25,7 +25,6 @@ LARGEST_MEAN_CONCURRENCY = 50.0  # chosen: bounds the product of popularity and 
 PROMOTED_DURATION_MS = (20.0, 2000.0)  # chosen: interactive functions
 SINGLE_FUNCTION_APPS = 0.54  # chosen: share of apps with one function; sizes are geometric
 LARGEST_APP = 10
-SHAPES = ("timer", "seasonal", "bursts", "promotion", "intermittent", "chain", "growth", "once")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prewarm.domain import FloatArray
-from prewarm.forecast.dense.features import LEAST_SCALE, SHORTEST_PAST, Past, Rows, feature_rows
+from prewarm.forecast.dense.features import LEAST_SCALE, Past, Rows, feature_rows
 from prewarm.forecast.dense.root import DAY, WEEK
 from tests.forecast.dense.made_dense import timers
+
+SHORTEST_PAST = WEEK + DAY + 240  # points before the first target: the weekly profile of the day before it
 
 
 def rows(root: FloatArray, targets: list[int], horizon: int, periods: tuple[int, ...] = (11, 13)) -> Rows:
