@@ -62,7 +62,7 @@ class FunctionPolicy:
     """Bounds by time of day; inside a window its min and max replace the plain ones."""
     concurrency: Annotated[int, Interval(ge=1, le=10_000)] = 1
     """Calls that one instance serves at a time."""
-    utilisation: Annotated[float, Interval(gt=0, le=1)] = 1.0
+    utilisation: Annotated[float, Interval(ge=0.01, le=1)] = 1.0
     """Share of the concurrency that sizing counts on."""
     memory_mib: Positive | None = None
     """Memory of an instance; unknown means the fleet's median, and the decision says so."""

@@ -1,15 +1,14 @@
 """Counts that gateways push: events in, minutes out.
 
 A push tells of calls; what it leaves out has to be read with care. A source that sends anything for a minute speaks for
-every function that it ever named (and for those that nobody named since the start), so these had no calls; a function
-with a null count, and every function of a source that is silent, is unknown. A window that spans several minutes is
-shared out over them.
+every function that it ever named (and for those that nobody named), so these had no calls; a function with a null
+count, and every function of a source that is silent, is unknown. A window of several minutes is shared out over them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +17,8 @@ from prewarm.domain import FunctionKey, Int32Array, PrewarmError
 from prewarm.history import History, MinuteBatch
 
 MAX_FUNCTIONS = 200_000
+MOST_CONCURRENT = 1e6
+"""As much as may be told outright; a product of two mistaken numbers is no more."""
 
 
 class ClockDoubtError(PrewarmError):
@@ -41,7 +42,7 @@ class Event:
         if self.concurrency_mean is not None:
             return self.concurrency_mean
         if self.duration_ms_mean is not None and self.count is not None:
-            return self.count * self.duration_ms_mean / 1000 / self.window_s
+            return min(self.count * self.duration_ms_mean / 1000 / self.window_s, MOST_CONCURRENT)
         return float("nan") if self.count else 0.0
 
 
@@ -74,6 +75,12 @@ class PushReceiver:
         self._rows = {key: row for row, key in enumerate(history.keys)}
         self._spoken_for: dict[str, set[int]] = defaultdict(set)
         self._claimed: set[int] = set()
+
+    def recall(self, spoken: Mapping[str, Collection[int]]) -> None:
+        """Take up which rows each source had named before a restart."""
+        for source, rows in spoken.items():
+            self._spoken_for[source].update(rows)
+            self._claimed.update(rows)
 
     def accept(self, source: str, events: Sequence[Event], *, now: float) -> Receipt:
         """Take in what can be taken; events that are too late, ahead of time or too many are rejected one by one.

@@ -326,7 +326,7 @@ class PolicyIn(Strict):
     max: CountIn | None = None
     windows: Annotated[list[WindowIn], Field(max_length=100)] = []
     concurrency: Annotated[Whole, Field(ge=1, le=10_000)] = 1
-    utilisation: Annotated[float, Field(gt=0, le=1)] = 1.0
+    utilisation: Annotated[float, Field(ge=0.01, le=1)] = 1.0
     memory_mib: Annotated[float, Field(gt=0, le=1e9)] | None = None
     start_s: SecondsIn | None = None
     step_up: CountIn | None = None

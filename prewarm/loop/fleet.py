@@ -24,6 +24,8 @@ from prewarm.telemetry import Metrics
 
 STEP_S = 60.0
 DEFAULT_START_S = 3.0
+MOST_INSTANCES = 1e6
+"""No function needs more; what says so is a mistake, and must still fit into whole numbers of 32 bits."""
 OverrideKey = tuple[FunctionKey, str | None]
 
 
@@ -146,7 +148,7 @@ class Fleet:
         counts = self.history.dense(rows, now_minute, minutes=minutes)
         running = self.history.dense(rows, now_minute, minutes=minutes, quantity="concurrency")
         running = np.where(np.isnan(running) & (counts > 0), 1.0, running)
-        used: FloatArray = np.divide(running, self.capacity()[rows, None])
+        used: FloatArray = np.minimum(np.divide(running, self.capacity()[rows, None]), MOST_INSTANCES)
         return used
 
     def _forget(self) -> None:

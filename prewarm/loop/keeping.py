@@ -67,9 +67,10 @@ class Keeper:
         return self._store.state.degraded
 
     async def recall(self, default: Mode) -> None:
-        """Take up what people said before the restart; `default` is the mode where nobody said one."""
+        """Take up what people and sources said before the restart; `default` is the mode where nobody said one."""
         told = await self._store.read(partial(_told, default=default))
         self._fleet.tell(told)
+        self._fleet.push.recall(self._store.spoken)
 
     async def take(self, source: str, sequence: int, events: Sequence[Event]) -> Json:
         """The answer to a pushed batch, once its counts are safe; the same pair again gets the same answer."""

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from prewarm.history import NEVER, History, MinuteBatch, Retention, hour_segment
 from prewarm.store.codec import decode_batch, decode_segment, encode_batch, encode_segment
 from prewarm.store.schema import BATCHES, FUNCTIONS, INGESTS, SEGMENTS
+from prewarm.store.sources import add_spoken
 
 _LOG = logging.getLogger("prewarm.store")
 _LOAD_HOURS = {1: 12, 5: 36, 60: 168}  # segments decoded at a time while loading, by grain; bounds the peak of memory
@@ -39,6 +40,8 @@ class CountEntry:
     first_row: int
     new_keys: tuple[tuple[str, int | None], ...]
     functions: int
+    spoken: frozenset[int] = frozenset()
+    """Rows that the source named for the first time."""
 
     @property
     def nbytes(self) -> int:
@@ -79,6 +82,7 @@ def record_counts(connection: Connection, entry: CountEntry) -> dict[str, Any]:
             {"minute": batch.minute, "payload": encode_batch(batch, entry.functions)} for batch in entry.batches
         ]
         connection.execute(insert(BATCHES), payloads)
+    add_spoken(connection, entry.source, entry.spoken)
     pair = {"source": entry.source, "sequence": entry.sequence, "at": entry.at}
     connection.execute(insert(INGESTS).values(**pair, answer=orjson.dumps(entry.answer).decode()))
     return entry.answer

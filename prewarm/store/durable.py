@@ -26,6 +26,7 @@ from prewarm.store.intake import Accept, Answer, Intake
 from prewarm.store.migrations import migrate
 from prewarm.store.people import drop_audit
 from prewarm.store.schema import FUNCTIONS
+from prewarm.store.sources import SILENT_S, Spoken, drop_spoken, spoken_since
 from prewarm.store.writer import StoreDownError, StoreState, Writer, WriterSettings, outage
 
 T = TypeVar("T")
@@ -43,6 +44,8 @@ class Store:
         self._readers = ThreadPoolExecutor(_READERS, "prewarm-store-reader")
         self._writer = Writer(database.writer, settings)
         self._intake: Intake | None = None
+        self.spoken: Spoken = {}
+        """Which functions each source had named when the history was loaded."""
 
     @classmethod
     def open(cls, address: str, retention: Retention, settings: WriterSettings | None = None) -> Self:
@@ -53,6 +56,7 @@ class Store:
                 Path(str(database.writer.url.database)).parent.mkdir(parents=True, exist_ok=True)
             with database.writer.begin() as connection:
                 migrate(connection)
+                drop_spoken(connection)
         except (DBAPIError, OSError) as error:
             database.close()
             raise PrewarmError(
@@ -113,7 +117,8 @@ class Store:
         stored = await self.read(
             lambda connection: connection.execute(select(func.count(FUNCTIONS.c.row))).scalar_one()
         )
-        self._intake = Intake(self._writer, self.read, recent=recent, stored_functions=stored)
+        self.spoken = await self.read(partial(spoken_since, since=now_minute * 60 - SILENT_S))
+        self._intake = Intake(self._writer, self.read, recent=recent, stored_functions=stored, spoken=self.spoken)
         return history
 
     async def ingest(self, history: History, *, source: str, sequence: int, at: float, accept: Accept) -> Answer:

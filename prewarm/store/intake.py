@@ -15,6 +15,7 @@ from typing import Any
 
 from prewarm.history import NEVER, History, MinuteBatch
 from prewarm.store.counts import CountEntry, find_answer, record_counts
+from prewarm.store.sources import Spoken
 from prewarm.store.writer import Job, StoreDownError, Writer
 
 Answer = dict[str, Any]
@@ -34,12 +35,14 @@ class Intake:
         *,
         recent: dict[tuple[str, int], Answer],
         stored_functions: int,
+        spoken: Spoken,
     ) -> None:
-        """`recent`: the pairs answered lately, by age; `stored_functions`: how many keys the database has."""
+        """`recent`: pairs answered lately, by age; `stored_functions`, `spoken`: keys and claims in the database."""
         self._writer = writer
         self._read = read
         self._recent = recent
         self._stored_functions = stored_functions
+        self._spoken = dict(spoken)
         self._running: dict[tuple[str, int], asyncio.Task[Answer]] = {}
 
     async def take(self, history: History, *, source: str, sequence: int, at: float, accept: Accept) -> Answer:
@@ -81,11 +84,15 @@ class Intake:
         first_row = self._stored_functions
         since = [None if first == NEVER else int(first) for first in history.since[first_row : len(history)]]
         keys = tuple(zip(history.keys[first_row:], since, strict=True))
-        entry = CountEntry(*pair, at, answer, batches, first_row, keys, len(history))
+        named = frozenset[int]().union(*(batch.rows.tolist() for batch in batches))
+        fresh = named - self._spoken.get(pair[0], frozenset())
+        entry = CountEntry(*pair, at, answer, batches, first_row, keys, len(history), fresh)
         done = self._writer.submit(partial(record_counts, entry=entry), entry.nbytes, room_checked=True)
-        done.add_done_callback(partial(self._note_functions, len(history)))
+        done.add_done_callback(partial(self._note_functions, len(history), pair[0], fresh))
         return done
 
-    def _note_functions(self, functions: int, done: Future[Any]) -> None:
+    def _note_functions(self, functions: int, source: str, fresh: frozenset[int], done: Future[Any]) -> None:
         if not done.cancelled() and done.exception() is None:
             self._stored_functions = max(self._stored_functions, functions)
+            if fresh:
+                self._spoken[source] = self._spoken.get(source, frozenset()) | fresh

@@ -59,6 +59,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             " payload {blob} NOT NULL)"
         ),
     ),
+    ('CREATE TABLE spoken (source TEXT NOT NULL, "row" INTEGER NOT NULL, PRIMARY KEY (source, "row"))',),
 )
 
 

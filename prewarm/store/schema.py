@@ -61,6 +61,15 @@ INGESTS = Table(
 )
 """What each (source, sequence) was answered, so that the same pair again changes nothing and is answered the same."""
 
+SPOKEN = Table(
+    "spoken",
+    METADATA,
+    Column("source", Text, nullable=False),
+    Column("row", Integer, nullable=False),
+    PrimaryKeyConstraint("source", "row"),
+)
+"""The functions, by their rows, that each source has named."""
+
 DECISIONS = Table(
     "decisions",
     METADATA,

@@ -90,5 +90,32 @@ async def test_an_acknowledged_push_is_on_disk_without_a_stop(tmp_path: Path) ->
             assert list(second.fleet.keys) == ["shop/checkout"]
 
 
+async def test_after_a_restart_the_silence_of_one_source_is_not_spoken_for_by_another(tmp_path: Path) -> None:
+    async with running_service(tmp_path) as service:
+        await service.push({"shop/checkout": 9}, 1, source="left")
+        await service.push({"pay/charge": 9}, 1, source="right")
+    async with running_service(tmp_path) as service:
+        service.clock.time += 60
+        await service.push({"pay/charge": 9}, 2, source="right")
+        found = service.desk.fleet.history.dense(_rows(0), int(service.clock.time // 60), minutes=1)
+        assert np.isnan(found[0, 0])
+
+
+async def test_absurd_figures_neither_overflow_nor_stop_the_ticks(tmp_path: Path) -> None:
+    async with running_service(tmp_path) as service:
+        await service.client.put("/v1/functions/shop%2Ftiny/policy", json={"utilisation": 0.01})
+        for sequence in range(2):
+            service.clock.time += 60
+            event = {"at": rfc3339(service.clock.time - 60), "count": 1_000_000_000, "duration_ms_mean": 1e12}
+            events = [{"function": key, **event} for key in ("shop/huge", "shop/tiny")]
+            body = {"source": "g", "sequence": sequence, "events": events}
+            assert (await service.client.post("/v1/invocations", json=body)).status == 202
+            await service.desk.ticks.tick(service.clock.time)
+        totals = (await (await service.client.get("/v1/overview")).json())["totals"]
+        assert totals["needed"] == 2_000_000
+        for key in ("huge", "tiny"):
+            assert (await service.client.get(f"/v1/functions/shop%2F{key}/forecast?steps=2")).status == 200
+
+
 def _rows(row: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     return np.array([row], dtype=np.int32)
