@@ -50,7 +50,7 @@ def test_each_part_speaks_about_its_functions(made: Made) -> None:
     assert replayed.sum() > spoken.sum()
     _, calendar = _with_a_calendar(synthetic, workload)
     shapes = np.array(synthetic.shapes)
-    assert set(shapes[calendar]) <= {"seasonal", "promotion", "growth", "timer"}
+    assert set(shapes[calendar]) <= {"promotion", "timer"}
 
 
 def test_an_announcement_is_believed_for_its_first_minutes_and_known_from_its_time(made: Made) -> None:
