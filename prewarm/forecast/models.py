@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from prewarm.domain import InputError
 from prewarm.forecast.batch import Forecaster
 from prewarm.forecast.dense.forecaster import DenseForecaster
+from prewarm.forecast.levels.ahead import NearByLevels
 from prewarm.forecast.local.classical import Classical, Wishes
 from prewarm.forecast.local.hazard import Hazard
 from prewarm.forecast.local.intermittent import Intermittent
@@ -36,6 +37,8 @@ class Setting:
     """Stands in where a function has no history, or too little of it."""
     incumbent: str | None = None
     """The model that `auto` chose the last time; it stays unless another is clearly cheaper."""
+    near_by_levels: bool = False
+    """Whether the level model speaks for the next quarter of an hour; it loads lightgbm and numba."""
 
 
 Factory = Callable[[Setting], Forecaster]
@@ -70,6 +73,11 @@ NAMES: tuple[str, ...] = ("auto", *CHEAP, *DEAR)
 def model_named(name: str, setting: Setting | None = None, *, place: str = "model") -> Forecaster:
     """The forecaster of a name; InputError naming `place` for an unknown one."""
     known = setting or Setting()
+    model = _plain(name, known, place)
+    return NearByLevels(model) if known.near_by_levels else model
+
+
+def _plain(name: str, known: Setting, place: str) -> Forecaster:
     if name == "auto":
         models = tuple(CHEAP[n](known) for n in IN_AUTO)
         return Auto(models, window=AUTO_WINDOW, unscored=UNSCORED, incumbent=known.incumbent)

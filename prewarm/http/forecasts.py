@@ -1,7 +1,8 @@
 """Forecasts: of a known function from its own history, and of any series that is sent along.
 
-The next minute is what the last tick decided on; the minutes after it come from the model that a backtest chose for
-the function, computed in a worker process and kept as bytes until the next tick. Where the worker is late or gone, the
+The next minute is what the last tick decided on, the rest of the quarter of an hour the level model's word on so many
+minutes ahead; later ones come from the model that a backtest chose for the function. Both are computed in a worker
+process and kept as bytes until the next tick. Where the worker is late or gone, the
 last forecast is read on, else the tick's own chances stand for all steps, and the reason says so. What people announced
 is in every step that it covers.
 """
@@ -97,7 +98,9 @@ async def _fit(desk: Desk, row: int, key: FunctionKey, *, now_minute: int, steps
     """A forecast in the worker, with the model that a backtest chose lately, else with a new choice."""
     need = desk.fleet.need_of(row, now_minute, HISTORY_MIN)
     name, _, since = desk.chosen.get(row, (AUTO, "", now_minute))
-    setting = Setting(prior=_inherited(desk, key, now_minute)) if len(need) < OWN_HISTORY_MIN else Setting()
+    setting = Setting(near_by_levels=True)
+    if len(need) < OWN_HISTORY_MIN:
+        setting = replace(setting, prior=_inherited(desk, key, now_minute))
     if name != AUTO and now_minute - since >= RECHOOSE_MIN:
         name, setting = AUTO, replace(setting, incumbent=name)
     series = Series(need, 60, (now_minute - len(need)) * 60.0, key)

@@ -63,10 +63,6 @@ class BlendedLevels:
         asked = open_questions(history)
         return LevelProbabilities(asked.row, asked.level.astype(np.int16), self.chances(history, asked))
 
-    def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
-        """As `LevelModel.p_ahead`; further than the coming minute the trees speak alone."""
-        return self.trees.p_ahead(history, minutes)
-
     @cached_property
     def card(self) -> dict[str, object]:
         """The trees' card, and the network's share."""

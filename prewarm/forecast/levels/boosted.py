@@ -30,7 +30,7 @@ THREADS = 2
 class LevelModel:
     """P(N >= k | minutes before now) for every function of a history. `name`, `version` and `card` say which model."""
 
-    def __init__(self, next_minute: Any, later: Any | None, card: Mapping[str, object]) -> None:
+    def __init__(self, next_minute: Any, later: Any, card: Mapping[str, object]) -> None:
         self._next = next_minute
         self._later = later
         self.card = dict(card)
@@ -69,12 +69,12 @@ class LevelModel:
         """
         return _chances(self._next, history, asked, self._off, with_ahead=False)
 
-    def p_ahead(self, history: SparseHistory, minutes: int) -> LevelProbabilities:
-        """P(N >= k) for the minute now + `minutes` - 1, 1 <= minutes <= 15, from the same past."""
-        if not 1 <= minutes <= LONGEST_AHEAD or self._later is None:
-            raise InputError(f"minutes ahead: must be 1 to {LONGEST_AHEAD}, are {minutes}")
-        asked = open_questions(history, ahead=minutes - 1)
-        return _levels(asked, _chances(self._later, history, asked, self._off, with_ahead=True))
+    def chances_ahead(self, history: SparseHistory, asked: Questions) -> Float32Array:
+        """As `chances`, for questions about minutes `asked.ahead` after now, 0 to 14, from the same past."""
+        furthest = int(asked.ahead.max(initial=0))
+        if not 0 <= furthest < LONGEST_AHEAD:
+            raise InputError(f"minutes ahead: must be less than {LONGEST_AHEAD}, are {furthest}")
+        return _chances(self._later, history, asked, self._off, with_ahead=True)
 
 
 def predicted(booster: Any, rows: Float32Array) -> Float32Array:

@@ -58,7 +58,7 @@ def feature_rows(history: SparseHistory, asked: Questions) -> Float32Array:
     return out
 
 
-def open_questions(history: SparseHistory, *, ahead: int = 0) -> Questions:
+def open_questions(history: SparseHistory) -> Questions:
     """Every level that may be needed: 1 to the highest need seen in the window, and one more where that was near.
 
     A level never needed yet is asked for only where the marks are concurrencies (never above the need, and not whole
@@ -70,7 +70,7 @@ def open_questions(history: SparseHistory, *, ahead: int = 0) -> Questions:
     starts = np.cumsum(top) - top
     level = (np.arange(row.size) - np.repeat(starts, top) + 1).astype(np.int32)
     now = np.full(row.size, history.now_minute, np.int32)
-    return Questions(row, level, now, np.full(row.size, ahead, np.int32))
+    return Questions(row, level, now, np.zeros(row.size, np.int32))
 
 
 @compiled  # type: ignore[untyped-decorator]

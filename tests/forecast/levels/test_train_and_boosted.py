@@ -11,6 +11,7 @@ import pytest
 from prewarm.domain import InputError
 from prewarm.forecast.levels.boosted import CARD, SHIPPED, LevelModel
 from prewarm.forecast.levels.feature_table import GROUPS
+from prewarm.forecast.levels.features import Questions
 from prewarm.forecast.levels.train import TrainingSettings, fit, write_model
 from tests.forecast.levels.histories import history_of, timer
 
@@ -25,6 +26,12 @@ def _counts() -> np.ndarray:
         counts[row, rng.integers(period) :: period] = 1
     counts[8:] = rng.poisson(rng.uniform(0.02, 0.5, 16)[:, None], (16, 1440))
     return counts
+
+
+def questions(now: int, ahead: list[int]) -> Questions:
+    """About the first level of the first function, so many minutes after now."""
+    none = np.zeros(len(ahead), np.int32)
+    return Questions(none, none + 1, none + now, np.array(ahead, np.int32))
 
 
 def _told(share: float, what: str) -> None:
@@ -112,11 +119,10 @@ class TestShipped:
     def test_the_minutes_ahead_follow_a_timer(self) -> None:
         model = LevelModel.load()
         history = history_of([timer(10, 800)], 796)
-        ahead = [float(model.p_ahead(history, minutes).p[0]) for minutes in range(1, 10)]
+        ahead = model.chances_ahead(history, questions(796, list(range(9)))).tolist()
         assert int(np.argmax(ahead)) == 4
         assert ahead[4] > 0.8
 
-    @pytest.mark.parametrize("minutes", [0, 16])
-    def test_further_than_it_was_trained_for_is_refused(self, minutes: int) -> None:
-        with pytest.raises(InputError, match="minutes ahead"):
-            LevelModel.load().p_ahead(history_of([[]], 5), minutes)
+    def test_further_than_it_was_trained_for_is_refused(self) -> None:
+        with pytest.raises(InputError, match="minutes ahead: must be less than 15, are 15"):
+            LevelModel.load().chances_ahead(history_of([[]], 5), questions(5, [15]))
