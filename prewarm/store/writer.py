@@ -107,6 +107,7 @@ class Writer:
         if not room_checked:
             self.check_room()
         item = _Waiting(job, nbytes)
+        item.done.set_running_or_notify_cancel()  # a caller that gives up leaves the result to nobody, but not undone
         with self._changed:
             self._waiting.append(item)
             self._bytes += nbytes

@@ -103,6 +103,24 @@ async def test_a_sender_that_repeats_while_the_disk_is_full_is_counted_once(tmp_
     assert again.sparse(START + 1, 60).hit_count.tolist() == [4.0]
 
 
+@pytest.mark.parametrize("freed", [True, False], ids=["the disk is freed", "the store is closed"])
+async def test_whoever_gave_up_waiting_does_not_stop_the_writing(tmp_path: Path, freed: bool) -> None:
+    disk = SmallDisk(tmp_path / "prewarm.db", QUICK)
+    async with disk.store as store:
+        history = await store.load_history(START)
+        history.index("ns/f")
+        waiting = await fill(store)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(store.submit(lambda _: None), 0.05)
+        if freed:
+            disk.free()
+            await waiting
+            assert await ingest(store, history, 1, [batch(START, {0: 4.0})]) == {"accepted": 1, "rejected": []}
+    if not freed:
+        with pytest.raises(StoreDownError):
+            await waiting
+
+
 async def test_what_waits_is_bounded_and_closing_fails_what_was_never_safe(tmp_path: Path) -> None:
     disk = SmallDisk(tmp_path / "prewarm.db", WriterSettings(3, first_pause_s=0.02, longest_pause_s=0.05, close_s=0.2))
     store = disk.store
