@@ -68,8 +68,3 @@ class Outcome:
     evicted: int
     refused: int
     timeline: FloatArray
-
-    @property
-    def timed_out(self) -> int:
-        """Requests that waited longer than allowed."""
-        return int(np.isinf(self.wait_s).sum())

@@ -69,11 +69,6 @@ class LogNormalStart:
         sigma = _Z99 - math.sqrt(_Z99**2 - 2 * ratio)
         return cls(math.log(mean_s) - sigma**2 / 2, sigma)
 
-    @property
-    def mean_s(self) -> float:
-        """Mean start-up time."""
-        return math.exp(self.mu + self.sigma**2 / 2)
-
     def draw(self, rng: np.random.Generator, count: int) -> FloatArray:
         """`count` independent draws."""
         return rng.lognormal(self.mu, self.sigma, count)

@@ -15,12 +15,10 @@ from prewarm.domain import FloatArray, IntArray
 from prewarm.forecast.batch import COUNTS, ForecastBatch, Forecaster, Levels, Said, sane
 from prewarm.forecast.dense.conformal import Centre, sample_quantiles, standard_errors
 from prewarm.forecast.dense.counts import chances_at_least
-from prewarm.forecast.dense.day import WEEK_DAYS, corrected_for, day_misses, rows_for_day
 from prewarm.forecast.dense.features import Past
 from prewarm.forecast.dense.model import DenseModel, shipped_model
 from prewarm.forecast.dense.roll import NEEDED_POINTS, refit, rows_of
 from prewarm.forecast.dense.root import DAY, WEEK, closed, counted, rooted, since_known
-from prewarm.forecast.dense.table import Panel
 from prewarm.forecast.local.smoothing import SeasonalNaive, Smoothing
 from prewarm.forecast.series import SeriesBatch
 
@@ -54,25 +52,6 @@ class DenseForecaster:
             used[row] = self.name
             reasons[row] = "busy every minute: day and hour pattern with boosted corrections, errors of the last day"
         return sane(Said(self.name, reasons, used), levels, mean=mean, quantiles=quantiles, p_at_least=chances)
-
-    def learned(self, batch: SeriesBatch) -> DenseForecaster:
-        """With the trees corrected by the newest week of the suited series; itself where none is suited.
-
-        Needs a refit per past day and series, so once a day is enough.
-        """
-        suited = [_newest(row) for row in batch.values if unsuited(row, batch.step_s) is None]
-        if not suited:
-            return self
-        length = min(len(row) for row in suited)
-        values = np.stack([closed(since_known(row)[-length:]) for row in suited])
-        known = np.stack([~np.isnan(since_known(row)[-length:]) for row in suited])
-        panel = Panel.of(rooted(values), known)
-        days = min(WEEK_DAYS, (length - NEEDED_POINTS) // DAY)
-        model = self._model()
-        horizons = tuple(model.layers)
-        past = [rows_for_day(panel, length - k * DAY, horizons) for k in range(days, 0, -1)]
-        fresh = corrected_for(model, [day_misses(model, panel, rows) for rows in past])
-        return DenseForecaster(fresh, self.long_history, self.short_history, self.name)
 
     def _model(self) -> DenseModel:
         return shipped_model() if self.model is None else self.model

@@ -97,14 +97,6 @@ def test_other_steps_than_a_minute_are_handed_over(forecaster: DenseForecaster) 
     assert "needs steps of 60 s, has 300 s" in answer.reasons[0]
 
 
-def test_the_daily_correction_is_learned_from_suited_series_only(forecaster: DenseForecaster) -> None:
-    assert forecaster.learned(batch_of(np.zeros(NEEDED))) is forecaster
-    learned = forecaster.learned(batch_of(timers(10, seed=6), np.zeros(10 * DAY)))
-    assert learned.model is not None
-    assert all(layer.correction is not None for layer in learned.model.layers.values())
-    assert_sane(learned.predict(batch_of(timers(10, seed=6)), 5, LEVELS), 1, 5)
-
-
 @pytest.mark.parametrize(
     ("values", "why"),
     [
