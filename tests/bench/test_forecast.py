@@ -83,7 +83,7 @@ def test_progress_of_the_parts_adds_up() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2400)
 def test_the_public_trace_meets_the_goals(traces_dir: Path) -> None:
     result = run(traces_dir, quick=True)
     assert result.met, [(goal.name, goal.value) for goal in result.goals]
