@@ -119,6 +119,7 @@ async def running_desk(
         keeper = Keeper(fleet, store)
         await keeper.recall(Mode.SHADOW)
         record_only = RecordOnly(fleet)
+        record_only.recall(await keeper.latest_counts())
         parts = Parts((), record_only, LevelOracle(fleet, AbsentPool()), record_only, 0)
         yield Desk(fleet, keeper, fits or InlinePool(), TickLoop(fleet, parts, keeper.keep_tick)), clock
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
@@ -171,15 +172,17 @@ async def _compose(
     if start is None:
         record_only = RecordOnly(fleet)
         parts = Parts((), record_only, oracle, record_only, PUSH_LAG_MIN)
-        return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, _no_past)
+        past = partial(_recall_pools, record_only, keeper)
+        return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past)
     world = World(start.seed, start.minute)
     worlds.connect(world, fleet, keeper)
     ticks = TickLoop(fleet, Parts((world,), world, oracle, world, 0), worlds.recorder(world, keeper))
     return Running(plan, fleet, keeper, ticks, certificates, worlds.past_of(world, fleet, keeper, fresh=start.fresh))
 
 
-async def _no_past() -> None:
-    """What is known was loaded."""
+async def _recall_pools(record_only: RecordOnly, keeper: Keeper) -> None:
+    """Counts were loaded with the history; pools are as the last decisions left them."""
+    record_only.recall(await keeper.latest_counts())
 
 
 def retention(settings: Settings, world: bool) -> Retention:

@@ -36,6 +36,7 @@ from prewarm.store import (
     end_expired,
     end_override,
     find_decision,
+    latest_counts,
     overrides,
     page_decisions,
     put_document,
@@ -129,6 +130,10 @@ class Keeper:
     async def decision(self, wanted: str) -> Decision | None:
         """One decision by its id."""
         return await self._store.read(partial(find_decision, decision_id=wanted))
+
+    async def latest_counts(self) -> dict[str, int]:
+        """Per function, what the newest decision left its pool at."""
+        return await self._store.read(latest_counts)
 
     async def put_override(self, override: Override, *, now: float) -> None:
         """Set or replace the override of a function (in a cluster)."""

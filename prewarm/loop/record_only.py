@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,11 +15,18 @@ class RecordOnly:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
+        self._recalled: Mapping[str, int] = {}
+
+    def recall(self, counts: Mapping[str, int]) -> None:
+        """Start from what was decided before a restart: pools that nobody has news of are held there."""
+        self._recalled = counts
 
     def warm(self, keys: Sequence[FunctionKey]) -> Int32Array:
-        """What the last tick decided, (n,); 0 for functions that are new."""
+        """What the last tick decided, before the first one what was recalled, (n,); 0 for functions that are new."""
         pools = np.zeros(len(keys), dtype=np.int32)
-        if self._fleet.view is not None:
+        if self._fleet.view is None:
+            pools[:] = [self._recalled.get(key, 0) for key in keys]
+        else:
             before = self._fleet.view.decisions.to_count
             pools[: len(before)] = before
         return pools

@@ -8,6 +8,7 @@ from prewarm.store.decisions import (
     DecisionPage,
     add_decisions,
     find_decision,
+    latest_counts,
     mark_applied,
     page_decisions,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "end_override",
     "find_decision",
     "find_model",
+    "latest_counts",
     "mark_applied",
     "overrides",
     "page_decisions",

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, bindparam, delete, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from prewarm.domain import Decision, FunctionKey, Mode, PolicyTag, Reason
@@ -55,6 +55,14 @@ def find_decision(connection: Connection, decision_id: str) -> Decision | None:
     """One decision with its explanation; None if there is none of this id."""
     row = connection.execute(select(DECISIONS).where(DECISIONS.c.id == decision_id)).one_or_none()
     return None if row is None else _from_row(row)
+
+
+def latest_counts(connection: Connection) -> dict[str, int]:
+    """Per function, what the newest decision on its pool left it at."""
+    pools = (DECISIONS.c.kind == "pool") & DECISIONS.c.cluster.is_(None)
+    newest = select(func.max(DECISIONS.c.id)).where(pools).group_by(DECISIONS.c.function)
+    rows = connection.execute(select(DECISIONS.c.function, DECISIONS.c.to_count).where(DECISIONS.c.id.in_(newest)))
+    return {row.function: row.to_count for row in rows}
 
 
 def drop_decisions(connection: Connection, before: float) -> int:

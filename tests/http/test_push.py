@@ -101,6 +101,19 @@ async def test_after_a_restart_the_silence_of_one_source_is_not_spoken_for_by_an
         assert np.isnan(found[0, 0])
 
 
+async def test_after_a_restart_a_pool_without_news_is_held_where_it_was(tmp_path: Path) -> None:
+    async with running_service(tmp_path) as service:
+        await service.minute({"shop/checkout": 200, "pay/charge": 1}, 1)
+        before = (await (await service.client.get("/v1/functions/shop%2Fcheckout/decision")).json())["to"]
+        assert before > 1
+    async with running_service(tmp_path) as service:
+        service.clock.time += 600
+        await service.tick()
+        made = await (await service.client.get("/v1/functions/shop%2Fcheckout/decision")).json()
+        assert (made["from"], made["to"]) == (before, before)
+        assert made["held"].startswith("no data for")
+
+
 async def test_absurd_figures_neither_overflow_nor_stop_the_ticks(tmp_path: Path) -> None:
     async with running_service(tmp_path) as service:
         await service.client.put("/v1/functions/shop%2Ftiny/policy", json={"utilisation": 0.01})

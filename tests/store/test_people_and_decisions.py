@@ -20,6 +20,7 @@ from prewarm.store import (
     end_override,
     find_decision,
     find_model,
+    latest_counts,
     mark_applied,
     overrides,
     page_decisions,
@@ -84,6 +85,18 @@ async def test_applied_is_noted_and_old_decisions_go(address: str) -> None:
         await store.maintain(NOW + 86_401)
         page = await store.read(partial(page_decisions, limit=10))
         assert page.decisions == (replace(new, applied=True),)
+
+
+async def test_the_newest_decision_on_a_pool_says_how_large_it_is(address: str) -> None:
+    cart = [replace(decision(second), cluster=None, to_count=second) for second in (1, 2, 3)]
+    other = [
+        replace(decision(9, "shop/web"), cluster=None, to_count=7),
+        replace(decision(10, "shop/web"), cluster=None, kind="placement", to_count=1),
+        decision(11, "shop/stock"),
+    ]
+    async with Store.open(address, Retention()) as store:
+        await store.submit(partial(add_decisions, decisions=[*cart, *other]))
+        assert await store.read(latest_counts) == {"shop/cart": 3, "shop/web": 7}
 
 
 async def test_overrides_replace_end_expire_and_are_audited(address: str) -> None:
