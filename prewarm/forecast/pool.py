@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -49,16 +49,14 @@ def _serve(connection: Connection, preload: Sequence[str]) -> None:
     os.nice(5)
     for name in preload:
         import_module(name)
-    connection.send("ready")
-    while True:
-        try:
+    with suppress(EOFError, ConnectionError):  # the service is gone; nobody is left to be told
+        connection.send("ready")
+        while True:
             work, argument = connection.recv()
-        except EOFError:
-            return
-        try:
-            connection.send((True, work(argument)))
-        except PrewarmError as error:
-            connection.send((False, str(error)))
+            try:
+                connection.send((True, work(argument)))
+            except PrewarmError as error:
+                connection.send((False, str(error)))
 
 
 @contextmanager

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,6 +95,26 @@ async def test_more_than_can_wait_are_turned_away() -> None:
         tasks = [asyncio.create_task(pool.run(time.sleep, 0.2, budget_s=20)) for _ in range(3)]
         statuses = sorted([(await task).status for task in tasks])
     assert statuses == ["busy", "done", "done"]
+
+
+LEAVES = """
+import asyncio, os
+from prewarm.forecast.pool import FitPool
+
+async def leave():
+    async with FitPool(1, preload=("prewarm.forecast.stateless",)):
+        os._exit(0)
+
+if __name__ == "__main__":
+    asyncio.run(leave())
+"""
+
+
+def test_a_worker_whose_service_is_killed_goes_without_a_word(tmp_path: Path) -> None:
+    script = tmp_path / "leaves.py"
+    script.write_text(LEAVES)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_pool_without_workers_is_refused() -> None:
