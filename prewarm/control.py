@@ -25,6 +25,7 @@ from prewarm.domain import (
     PolicyTag,
     Reason,
     decision_id,
+    forecast_id,
 )
 from prewarm.policy import bounds
 from prewarm.policy.columns import UNBOUNDED, PolicyColumns
@@ -101,6 +102,7 @@ class TickDecisions:
         age = float(state.data_age_s[row])
         inputs: dict[str, float | str | None] = {
             **self.inputs,
+            "forecast": forecast_id(self.now, state.keys[row]),
             "cost_cold": float(policy.cold_cost[row]),
             "cost_idle_per_step": round(float(policy.idle_cost[row]), 6),
             "lead_s": round(float(policy.start_s[row]), 3),

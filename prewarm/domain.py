@@ -178,6 +178,11 @@ def decision_id(at: float, function: str, kind: str = "pool") -> str:
     return "".join(alphabet[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def forecast_id(issued_at: float, function: str) -> str:
+    """The id by which a decision names the forecast of its minute, and that forecast itself."""
+    return decision_id(issued_at // 60 * 60.0, function, "forecast")
+
+
 def rfc3339(at: float) -> str:
     """`at` as RFC 3339 in UTC, to the second unless it has a fraction."""
     moment = datetime.fromtimestamp(at, UTC)

@@ -7,6 +7,7 @@ next one. The service and the simulator call the same two functions; what they c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,12 +35,24 @@ from prewarm.settings import Call
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An event that people announced: these functions (rows) will need `need` instances, as surely as `sure`."""
+    """An event that people announced: these functions (rows) will need about `need` instances, as surely as `sure`.
+
+    spread: how far off such numbers are, as the standard deviation of their logarithm; 0 takes the number at its word.
+    """
 
     name: str
     rows: Int32Array
     need: int
     sure: float
+    spread: float = 0.0
+
+    def chances(self) -> Float32Array:
+        """P(N >= k) for k = 1, 2, ... up to where a log-normal around `need` leaves 2 %, (K,)."""
+        if self.spread == 0:
+            return np.full(self.need, self.sure, np.float32)
+        most = max(1, math.ceil(self.need * math.exp(2.05 * self.spread)))
+        scores = [math.log((k - 0.5) / self.need) / self.spread for k in range(1, most + 1)]
+        return np.array([self.sure * 0.5 * math.erfc(score / math.sqrt(2)) for score in scores], np.float32)
 
 
 LEVELS = 4  # a function's lowest levels are recalibrated each by its own errors; higher ones are too rare to learn from
@@ -238,10 +251,11 @@ def _raised(
     row: Int32Array, level: Int32Array, p: Float32Array, *, event: Announcement
 ) -> tuple[Int32Array, Int32Array, Float32Array]:
     """Levels with those of the event at least as likely as it is sure; rows that are missing are added."""
-    told_row = np.repeat(event.rows, event.need).astype(np.int32)
-    told_level = np.tile(np.arange(1, event.need + 1, dtype=np.int32), len(event.rows))
+    chances = event.chances()
+    told_row = np.repeat(event.rows, len(chances)).astype(np.int32)
+    told_level = np.tile(np.arange(1, len(chances) + 1, dtype=np.int32), len(event.rows))
     all_row, all_level = np.r_[row, told_row], np.r_[level, told_level]
-    all_p = np.r_[p, np.full(len(told_row), event.sure, np.float32)]
+    all_p = np.r_[p, np.tile(chances, len(event.rows))]
     # Sorted by falling chance inside each pair, the first of a pair is its largest.
     order = np.lexsort((-all_p, all_level, all_row))
     all_row, all_level, all_p = all_row[order], all_level[order], all_p[order]

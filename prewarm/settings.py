@@ -106,6 +106,8 @@ class Event:
     need: Annotated[int, Interval(ge=1, le=10_000)]
     sure: Annotated[float, Interval(gt=0, lt=1)] = 0.95
     """How likely it is; against the prices this decides whether instances are started for it."""
+    spread: Annotated[float, Interval(ge=0, le=2)] = 0.0
+    """How far off `need` may be, as the standard deviation of its logarithm (0.3: by a third)."""
 
     def covers(self, first: float, last: float) -> bool:
         """Whether any of the time from `first` to `last` (seconds since the epoch) lies in the event."""

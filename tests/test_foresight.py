@@ -118,3 +118,14 @@ def test_a_callee_with_a_busy_caller_is_soon_believed_by_its_own_rhythm() -> Non
     told, _ = foresee(memory, opinions((0.99, 0.99), (0.95, float("nan"))))
     assert told.p[1] > 0.9
     assert memory.causes.weight[1].argmax() == 1
+
+
+def test_an_announced_number_that_may_be_off_raises_further_levels_less_surely() -> None:
+    """About ten, off by a third: the tenth is a coin's toss, the fifteenth still possible, the fifth nearly sure."""
+    event = Announcement("sale", np.array([0], np.int32), 10, 0.95, spread=0.3)
+    told, _ = foresee(fleet(), opinions((0.1, 0.1), (0.1, 0.1)), [event])
+    chances = dict(zip(told.level[told.row == 0].tolist(), told.p[told.row == 0].tolist(), strict=True))
+    assert chances[5] == pytest.approx(0.95, abs=0.01)
+    assert chances[10] == pytest.approx(0.95 * 0.568, abs=0.01)
+    assert 0.05 < chances[15] < 0.15
+    assert max(chances) == 19

@@ -28,6 +28,7 @@ MEASURED_FROM = 11  # Friday of the second week
 BELIEVED_MIN = 3  # minutes of an announced event for which the announcement counts; then what is seen is believed
 MOST_PROMOTED = 80  # instances, nearly all promotions
 MOST_LEVELS = 16  # each level is a question a minute: functions that need hundreds would take the whole run
+HINT_SPREAD = 0.3  # log sd of announced peaks, as the generator says of its announcers
 RESAMPLES = 2000
 BASELINES = ("ka-10", "clairvoyant")
 
@@ -175,6 +176,7 @@ def announced(synthetic: SyntheticTrace, keys: Sequence[str]) -> tuple[Event, ..
                 min(entry.end_minute, entry.start_minute + BELIEVED_MIN) - start,
                 entry.announced_minute - start,
                 max(1, int(np.ceil(busy))),
+                spread=HINT_SPREAD,
             )
         )
     return tuple(events)

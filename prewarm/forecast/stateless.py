@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from prewarm.domain import Forecast, InputError, parse_time, rfc3339
+from prewarm.domain import Forecast, InputError, forecast_id, parse_time, rfc3339
 from prewarm.forecast.batch import Levels, forecasts
 from prewarm.forecast.local.calendar import zone_named
 from prewarm.forecast.local.classical import Wishes
@@ -90,6 +90,7 @@ def forecast_json(forecast: Forecast) -> dict[str, object]:
             }
         )
     return {
+        "id": forecast_id(forecast.issued_at, forecast.function),
         "function": forecast.function,
         "issued_at": rfc3339(forecast.issued_at),
         "step_s": forecast.step_s,

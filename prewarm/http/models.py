@@ -126,8 +126,9 @@ class Step(Answer):
 
 
 class ForecastAnswer(Answer):
-    """The forecast of one function."""
+    """The forecast of one function; decisions of its minute name it by `id`."""
 
+    id: str
     function: str
     issued_at: str
     step_s: int

@@ -125,7 +125,7 @@ class LevelOracle:
                 if fnmatchcase(key, event.function) and event.covers(now, now + 60.0 + float(start_s[row]))
             ]
             if rows:
-                found.append(Announcement(event.name, np.array(rows, np.int32), event.need, event.sure))
+                found.append(Announcement(event.name, np.array(rows, np.int32), event.need, event.sure, event.spread))
         return tuple(found)
 
 

@@ -38,6 +38,7 @@ class Event:
     known_from: int
     need: int
     sure: float = 0.95
+    spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def _policy(workload: MinuteWorkload, cold_weight: float) -> PolicyColumns:
 
 def _announced(events: Sequence[Event], minute: int) -> tuple[Announcement, ...]:
     return tuple(
-        Announcement(event.name, event.rows, event.need, event.sure)
+        Announcement(event.name, event.rows, event.need, event.sure, event.spread)
         for event in events
         if event.first <= minute < event.last and event.known_from < minute
     )
