@@ -92,3 +92,14 @@ async def test_without_its_worker_the_last_forecast_is_read_on_and_says_how_old_
         np.testing.assert_allclose(means[1:], was[21:40])
         far = await said_of(service, "shop/a", steps=300)
         assert far["model"] == "rule"
+
+
+async def test_a_decision_names_the_forecast_of_its_minute(tmp_path: Path) -> None:
+    """The id in the decision's inputs is the id of the forecast that is served beside it."""
+    async with running_service(tmp_path) as service:
+        await service.minute({"shop/cart": 2}, 1)
+        said = await said_of(service, "shop/cart")
+        answer = await service.client.get("/v1/functions/shop%2Fcart/decision")
+        decision = await answer.json()
+    assert decision["inputs"]["forecast"] == said["id"]
+    assert decision["inputs"]["cost_idle_per_min"] > 0
