@@ -23,7 +23,7 @@ from prewarm.sim.policies import policy
 from prewarm.traces.synth import FROZEN_DAYS, FROZEN_FUNCTIONS, FROZEN_SEED, SyntheticTrace, synthesize
 
 DAY = 1440
-WARM_UP_DAYS = 3  # in which the experts earn their weights, not counted
+WARM_UP_DAYS = 1  # in which the experts earn their weights, not counted
 MEASURED_FROM = 11  # Friday of the second week
 BELIEVED_MIN = 3  # minutes of an announced event for which the announcement counts; then what is seen is believed
 MOST_PROMOTED = 80  # instances, nearly all promotions
