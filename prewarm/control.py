@@ -30,7 +30,7 @@ from prewarm.domain import (
 from prewarm.policy import bounds
 from prewarm.policy.columns import UNBOUNDED, PolicyColumns
 from prewarm.policy.overrides import apply_overrides
-from prewarm.policy.pool import Levels, pool_target, threshold, threshold_for_latency
+from prewarm.policy.pool import Levels, pool_target, span_of, threshold, threshold_for_latency
 
 DATA_STATES = (DataState.OK, DataState.PARTIAL, DataState.STALE, DataState.NONE)
 
@@ -216,7 +216,7 @@ def _reasons(tick: TickDecisions, row: int) -> Iterator[Reason]:
 
 def _level_reasons(tick: TickDecisions, row: int) -> Iterator[Reason]:
     """The last level that pays and the first that does not, each against its price."""
-    first, last = np.searchsorted(tick.levels.row, [row, row + 1])
+    first, last = span_of(tick.levels.row, row)
     limit = float(tick.limit[row])
     chances = np.asarray(tick.levels.p)[first:last]
     paid = int(np.argmax(~(chances > limit))) if (~(chances > limit)).any() else len(chances)

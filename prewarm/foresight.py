@@ -30,6 +30,7 @@ from prewarm.forecast.experts.opinions import Opinions
 from prewarm.forecast.levels.history_view import never_rising
 from prewarm.forecast.levels.online import Recalibration, corrected
 from prewarm.forecast.levels.online import learned as recalibrated
+from prewarm.policy.pool import span_of
 from prewarm.settings import Call
 
 
@@ -230,7 +231,7 @@ def _place(row: Int32Array, level: Int32Array) -> IntArray:
 
 
 def _opinion_reasons(told: Foreseen, row: int) -> Sequence[Reason]:
-    first, last = np.searchsorted(told.opinions.row, [row, row + 1])
+    first, last = span_of(told.opinions.row, row)
     if first == last:
         return ()
     chance, weight = told.opinions.chance[first], told.mixture.weight[row]

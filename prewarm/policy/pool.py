@@ -34,6 +34,15 @@ class Levels(Protocol):
         ...
 
 
+def span_of(rows: Int32Array, row: int) -> tuple[int, int]:
+    """Where the pairs of one function lie in a sorted column of rows: [first, last).
+
+    The bounds take the column's own type: numpy would otherwise copy the whole column into a wider one, for each ask.
+    """
+    first, last = np.searchsorted(rows, np.array((row, row + 1), dtype=rows.dtype))
+    return int(first), int(last)
+
+
 def threshold(cold_cost: FloatArray, idle_cost: FloatArray) -> FloatArray:
     """Probability above which an instance pays, (n,): idle / (idle + cold), both for one step; 1 where both are 0."""
     total = cold_cost + idle_cost

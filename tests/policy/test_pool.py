@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prewarm.domain import Float32Array, Int32Array
-from prewarm.policy.pool import pool_target, threshold, threshold_for_latency
+from prewarm.policy.pool import pool_target, span_of, threshold, threshold_for_latency
 
 
 @dataclass(frozen=True)
@@ -101,3 +101,11 @@ def test_the_target_minimises_the_expected_cost(weights: list[float], cold: floa
         float(mass @ (cold * np.maximum(need - n, 0) + idle * np.maximum(n - need, 0))) for n in range(len(mass) + 1)
     ]
     assert costs[int(target[0])] == pytest.approx(min(costs), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("row", "span"), [(0, (0, 1)), (1, (1, 1)), (2, (1, 4)), (3, (4, 4))], ids=["one", "none", "three", "after all"]
+)
+def test_the_pairs_of_a_function_are_found_in_the_sorted_column(row: int, span: tuple[int, int]) -> None:
+    """Function 1 and those after the last have none."""
+    assert span_of(np.array([0, 2, 2, 2], np.int32), row) == span
