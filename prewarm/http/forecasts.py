@@ -42,7 +42,8 @@ MOST_TEACHERS = 50
 BODIES_MOST, BODY_BYTES = 10_000, 16_384
 """Answers kept until the next tick; what is longer or odder is made anew, so that readers cannot fill the memory."""
 AUTO = "auto"
-BUDGET_S = 8.0
+BUDGET_S = 8.0from prewarm.policy.pool import span_of
+
 
 
 def ready(desk: Desk, raw_path: str) -> bytes | None:
@@ -192,7 +193,7 @@ def _tick_chances(desk: Desk, row: int) -> tuple[float, Any, Any] | None:
     if view is None or row >= len(view.keys):
         return None
     levels = view.decisions.levels
-    first, last = np.searchsorted(levels.row, [row, row + 1])
+    first, last = span_of(levels.row, row)
     p = np.nan_to_num(np.clip(np.asarray(levels.p[first:last], dtype=np.float64), 0.0, 1.0))
     p = np.minimum.accumulate(p) if len(p) else p
     chances = np.zeros(COUNTS)
