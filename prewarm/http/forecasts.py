@@ -29,6 +29,7 @@ from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastQuery, 
 from prewarm.http.parameters import KEY_PARAMETER
 from prewarm.http.problem import ProblemError
 from prewarm.http.routes import Call, Route, json_response
+from prewarm.policy.pool import span_of
 
 LEVELS = (0.1, 0.5, 0.9, 0.99)
 HISTORY_MIN = 1_440
@@ -42,8 +43,7 @@ MOST_TEACHERS = 50
 BODIES_MOST, BODY_BYTES = 10_000, 16_384
 """Answers kept until the next tick; what is longer or odder is made anew, so that readers cannot fill the memory."""
 AUTO = "auto"
-BUDGET_S = 8.0from prewarm.policy.pool import span_of
-
+BUDGET_S = 8.0
 
 
 def ready(desk: Desk, raw_path: str) -> bytes | None:
