@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -145,6 +146,8 @@ class Decision:
     reasons: tuple[Reason, ...]
     held: str | None = None
     kind: str = "pool"
+    detail: Mapping[str, object] | None = None
+    """What only this kind has, as JSON values under the names of the API (a placement's filters and scores)."""
 
 
 class Applier(Protocol):

@@ -22,6 +22,7 @@ MinuteOfDay = Annotated[int, Interval(ge=0, le=1440)]
 Lasting = Annotated[float, Interval(gt=0, le=86_400)]
 Days = Annotated[int, Interval(ge=1, le=3_660)]
 Positive = Annotated[float, Interval(gt=0, le=1e9)]
+Weight = Annotated[float, Interval(ge=0, le=100)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,83 @@ class Serve:
 
 
 @dataclass(frozen=True, slots=True)
+class Headroom:
+    """Room that a cluster declares because its nodes autoscale: up to `nodes` more of this shape."""
+
+    nodes: Annotated[int, Interval(ge=1, le=100_000)]
+    cpu: str
+    memory: str
+    """Allocatable of one such node, as Kubernetes quantities."""
+    start_s: Seconds = 120.0
+    """From wanting a node to its being ready."""
+    gpus: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPolicy:
+    """What a kubeconfig does not say of a cluster; `name` is a member's id or its context's name."""
+
+    name: Annotated[str, MinLen(1)]
+    context: str | None = None
+    """The context, where `name` is to be another word for it."""
+    region: str | None = None
+    price: Annotated[float, Interval(ge=0, le=1e6)] = 1.0
+    """Price of its capacity against that of the others."""
+    autoscale_headroom: Headroom | None = None
+    cordoned: bool = False
+    """Nothing new goes there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The network between two clusters or regions, the same both ways unless the other way is given as well."""
+
+    a: Annotated[str, MinLen(1)]
+    b: Annotated[str, MinLen(1)]
+    delay_ms: Annotated[float, Interval(ge=0, le=60_000)]
+    """One way."""
+    bandwidth_mbps: Positive | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactorWeights:
+    """Weight of each named factor of the placement rule; docs/placement.md says how the defaults were chosen."""
+
+    fit: Weight = 0.5
+    fragmentation: Weight = 0.5
+    future_fill: Weight = 1.0
+    network: Weight = 1.0
+    warm: Weight = 0.5
+    price: Weight = 0.5
+    headroom: Weight = 0.5
+    steadiness: Weight = 1.0
+    risk: Weight = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPolicy:
+    """How workloads are placed over the fleet."""
+
+    weights: FactorWeights = field(default_factory=FactorWeights)
+    spread_temperature: Annotated[float, Interval(ge=0, le=10)] = 0.0
+    """0 sends all to the best cluster while it has room; higher divides more evenly."""
+    reserve_s: Lasting = 90.0
+    """Room that was promised and is not seen taken is held this long."""
+    member_deadline_s: Annotated[float, Interval(gt=0, le=120)] = 3.0
+    """A member that does not answer within this is passed over."""
+    stale_s: Lasting = 120.0
+    """A member whose nodes or pods were not seen for this long gets nothing new."""
+    metrics_stale_s: Lasting = 180.0
+    """Older usage is not believed; requests count instead."""
+    moves_per_hour: Count = 60
+    """Most instances moved between clusters in an hour, new ones not counted."""
+    failback_s: Lasting = 300.0
+    """A cluster that came back must be well for this long before work returns to it."""
+    paused: bool = False
+    """The kill switch: nothing is placed or moved."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything the service was told."""
 
@@ -165,6 +243,9 @@ class Settings:
     function: tuple[FunctionPolicy, ...] = ()
     call: tuple[Call, ...] = ()
     event: tuple[Event, ...] = ()
+    cluster: tuple[ClusterPolicy, ...] = ()
+    link: tuple[Link, ...] = ()
+    placement: PlacementPolicy = field(default_factory=PlacementPolicy)
 
     def policy_of(self, key: str) -> FunctionPolicy:
         """The last entry that matches `key`, or the defaults."""

@@ -18,7 +18,21 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from prewarm.domain import InputError, function_key
-from prewarm.settings import Auth, Call, Event, FunctionPolicy, Retention, Serve, Settings, Window
+from prewarm.settings import (
+    Auth,
+    Call,
+    ClusterPolicy,
+    Event,
+    FactorWeights,
+    FunctionPolicy,
+    Headroom,
+    Link,
+    PlacementPolicy,
+    Retention,
+    Serve,
+    Settings,
+    Window,
+)
 
 Value = TypeVar("Value")
 
@@ -29,10 +43,15 @@ _NESTED: dict[tuple[str, str], type] = {
     ("Settings", "function"): FunctionPolicy,
     ("Settings", "call"): Call,
     ("Settings", "event"): Event,
+    ("Settings", "cluster"): ClusterPolicy,
+    ("Settings", "link"): Link,
+    ("Settings", "placement"): PlacementPolicy,
     ("FunctionPolicy", "windows"): Window,
+    ("ClusterPolicy", "autoscale_headroom"): Headroom,
+    ("PlacementPolicy", "weights"): FactorWeights,
 }
 _DIGEST = re.compile("[0-9a-fA-F]{64}")
-_TABLES = {name for (_, name) in _NESTED} - {"function", "call", "event", "windows"}
+_TABLES = {"serve", "retention", "auth", "placement"}
 
 
 def read_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:

@@ -35,6 +35,7 @@ def decision_json(made: Decision, step_s: float = 60.0) -> Json:
         "inputs": inputs,
         "reasons": [asdict(reason) for reason in made.reasons],
         "held": made.held,
+        **(made.detail or {}),
     }
 
 

@@ -74,11 +74,13 @@ _COLUMNS = ("id", "at", "kind", "function", "cluster", "from_count", "to_count",
 
 
 def _to_row(decision: Decision) -> dict[str, Any]:
-    body = {
+    body: dict[str, Any] = {
         "policy": asdict(decision.policy),
         "inputs": decision.inputs,
         "reasons": [asdict(reason) for reason in decision.reasons],
     }
+    if decision.detail is not None:
+        body["detail"] = decision.detail
     columns = {name: getattr(decision, name) for name in _COLUMNS}
     return {**columns, "mode": decision.mode.value, "body": orjson.dumps(body).decode()}
 
@@ -93,4 +95,5 @@ def _from_row(row: Row[Any]) -> Decision:
         policy=PolicyTag(**body["policy"]),
         inputs=body["inputs"],
         reasons=tuple(Reason(**reason) for reason in body["reasons"]),
+        detail=body.get("detail"),
     )

@@ -1,0 +1,1 @@
+"""List and watch every member, and keep an immutable view of each."""

@@ -1,0 +1,1 @@
+"""From kubeconfig files to members of the fleet and their credentials."""

@@ -1,0 +1,1 @@
+"""One client per member: deadline, backoff, circuit breaker, health; nothing shared."""

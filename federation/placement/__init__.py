@@ -1,0 +1,1 @@
+"""Placement as a pure function: filter, score, divide, safety, with its reasons."""
