@@ -3,7 +3,7 @@
 Exemplars are single functions of one day; an application is a union of functions, starts at any time of its day, and
 has marks (concurrency) in proportion to counts and durations. So each series is also turned, given a duration, added
 to others, and scaled until its counts cross the bound of a second level. Series that resemble a set kept for evaluation
-are dropped first (benchmarks A3.2).
+are dropped first, and so is every made one that comes to resemble it (benchmarks A3.2).
 """
 
 from __future__ import annotations
@@ -68,8 +68,16 @@ class Sample:
     weight: Float32Array
 
 
-def read_training_counts(traces: Path) -> tuple[FloatArray, dict[str, object]]:
-    """Counts (n, 1440) of the exemplars unlike every series of the evaluation set, and what was read and dropped.
+@dataclass(frozen=True, slots=True)
+class Days:
+    """counts: (n, T) calls to learn from. apart: (m, T) 0/1 series that nothing learned from may resemble, or None."""
+
+    counts: FloatArray
+    apart: BoolArray | None
+
+
+def read_training_days(traces: Path) -> tuple[Days, dict[str, object]]:
+    """The exemplars (n, 1440) unlike every series of the evaluation set, and what was read and dropped.
 
     InputError where a file is absent: without the evaluation set nothing could be dropped.
     """
@@ -81,7 +89,7 @@ def read_training_counts(traces: Path) -> tuple[FloatArray, dict[str, object]]:
     counts = _dense(trace, trace.count)
     other = read_concurrency(kept_apart)
     evaluation = _dense(other, other.concurrency) >= NEED_FLOOR
-    alike = resemblance(counts > 0, evaluation).max(axis=1, initial=0.0) >= ALIKE
+    alike = is_alike(counts > 0, evaluation)
     useful = ~alike & (counts > 0).any(axis=1)
     read: dict[str, object] = {
         "file": exemplars.name,
@@ -91,7 +99,15 @@ def read_training_counts(traces: Path) -> tuple[FloatArray, dict[str, object]]:
         "dropped_alike": int(alike.sum()),
         "used": int(useful.sum()),
     }
-    return counts[useful], read
+    return Days(counts[useful], evaluation), read
+
+
+def is_alike(on: BoolArray, apart: BoolArray | None) -> BoolArray:
+    """(n,) whether each 0/1 series of (n, T) resembles one of `apart` (m, T); none where nothing is kept apart."""
+    if apart is None:
+        return np.zeros(len(on), dtype=np.bool_)
+    alike: BoolArray = resemblance(on, apart).max(axis=1, initial=0.0) >= ALIKE
+    return alike
 
 
 def _dense(trace: Trace, values: Float32Array) -> FloatArray:
@@ -114,18 +130,23 @@ def resemblance(series: BoolArray, others: BoolArray, longest_shift: int = LONGE
     return best
 
 
-def bent_parts(counts: FloatArray, apps: int, timers: int, rng: np.random.Generator) -> list[Part]:
-    """The exemplars as they are, turned, united to `apps` apps, both of the latter as second levels, made timers."""
+def bent_parts(days: Days, *, apps: int, timers: int, rng: np.random.Generator) -> list[Part]:
+    """The exemplars as they are, turned, united to `apps` apps, both of the latter as second levels, made timers.
+
+    What was made and came to resemble a series kept apart is left out, so some parts are a little smaller than asked.
+    """
+    counts = days.counts
     turned = with_durations(turn(counts, rng), rng)
     united = unite(counts, apps, rng)
-    return [
-        Part("day", counts, 1),
-        Part("turned", turned, 1),
-        Part("apps", united, 1),
-        Part("timers", made_timers(timers, counts, rng), 1),
-        Part("second_level", over_bound(with_durations(turn(counts, rng), rng), rng), 2),
-        Part("second_level_apps", over_bound(united, rng), 2),
-    ]
+    bent = (
+        ("day", counts, 1),
+        ("turned", turned, 1),
+        ("apps", united, 1),
+        ("timers", made_timers(timers, counts, rng), 1),
+        ("second_level", over_bound(with_durations(turn(counts, rng), rng), rng), 2),
+        ("second_level_apps", over_bound(united, rng), 2),
+    )
+    return [Part(name, marks[~is_alike(marks > 0, days.apart)], level) for name, marks, level in bent]
 
 
 def turn(series: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from prewarm.domain import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
-from prewarm.forecast.levels.dataset import ALIKE, resemblance
+from prewarm.forecast.levels.dataset import is_alike
 
 DAY: Final = 1440
 MAX_NEED: Final = 64
@@ -89,13 +89,6 @@ def make_timers(n: int, rng: np.random.Generator, apart: BoolArray | None = None
         if waiting.size == 0:
             break
     return np.delete(timers, waiting, axis=0)
-
-
-def is_alike(on: BoolArray, apart: BoolArray | None) -> BoolArray:
-    """bool[n]: the 0/1 series on bool[n, DAY] that resemble one of `apart`; none where nothing is kept apart."""
-    if apart is None:
-        return np.zeros(len(on), dtype=bool)
-    return np.asarray(resemblance(on, apart).max(axis=1, initial=0.0) >= ALIKE)
 
 
 def bend(marks: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from prewarm.domain import InputError
-from prewarm.forecast.levels.dataset import EVALUATION, EXEMPLARS
-from prewarm.forecast.levels.neural_data import Exemplars, is_alike
+from prewarm.forecast.levels.dataset import EVALUATION, EXEMPLARS, is_alike
+from prewarm.forecast.levels.neural_data import Exemplars
 from prewarm.traces.formats.concurrency import read_concurrency
 from prewarm.traces.formats.exemplars import read_exemplars
 

@@ -28,7 +28,7 @@ from prewarm.forecast.levels.boosted import (
     predicted,
     with_minutes_ahead,
 )
-from prewarm.forecast.levels.dataset import Part, bent_parts, draw, read_training_counts
+from prewarm.forecast.levels.dataset import Days, Part, bent_parts, draw, read_training_days
 from prewarm.forecast.levels.feature_table import GROUPS, NAMES
 from prewarm.forecast.levels.features import feature_rows
 
@@ -42,7 +42,7 @@ class TrainingSettings:
     """How much to fit: apps and timers made, share of minutes drawn, trees, share of series held out."""
 
     apps: int = 300
-    timers: int = 800
+    timers: int = 1000
     rate: float = 0.3
     trees: int = 260
     later_trees: int = 80
@@ -69,8 +69,8 @@ def train_levels(
     began = time.perf_counter()
     settings = settings or TrainingSettings()
     told = progress or _silent
-    counts, read = read_training_counts(traces)
-    model, scores = fit(counts, seed, settings, told)
+    days, read = read_training_days(traces)
+    model, scores = fit(days, seed, settings, told)
     card: dict[str, object] = {
         "version": f"{VERSION}.{seed}",
         "what": "P(N >= k) per function, level and minute",
@@ -88,15 +88,13 @@ def train_levels(
     return card
 
 
-def fit(
-    counts: Any, seed: int, settings: TrainingSettings, told: Progress
-) -> tuple[tuple[Any, Any], dict[str, object]]:
-    """Both boosters and the scores on series that neither saw; counts (n, T)."""
-    rng = np.random.default_rng(seed)
+def fit(days: Days, seed: int, settings: TrainingSettings, told: Progress) -> tuple[tuple[Any, Any], dict[str, object]]:
+    """Both boosters and the scores on series that neither saw."""
+    rng, counts = np.random.default_rng(seed), days.counts
     order = rng.permutation(len(counts))
     kept_out = int(len(counts) * settings.held_out)
     held, learned = counts[order[:kept_out]], counts[order[kept_out:]]
-    parts = bent_parts(learned, settings.apps, settings.timers, rng)
+    parts = bent_parts(Days(learned, days.apart), apps=settings.apps, timers=settings.timers, rng=rng)
     told(0.05, "series made")
     boosters = []
     scores: dict[str, object] = {}

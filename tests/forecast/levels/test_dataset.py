@@ -9,11 +9,13 @@ import pytest
 
 from prewarm.domain import InputError
 from prewarm.forecast.levels.dataset import (
+    Days,
     Part,
     bent_parts,
     draw,
+    is_alike,
     over_bound,
-    read_training_counts,
+    read_training_days,
     resemblance,
     turn,
     unite,
@@ -41,7 +43,8 @@ def test_a_series_shifted_further_does_not() -> None:
 
 
 def test_series_like_the_evaluation_set_are_dropped(traces_dir: Path) -> None:
-    counts, read = read_training_counts(traces_dir)
+    days, read = read_training_days(traces_dir)
+    counts = days.counts
     assert (read["exemplars"], read["dropped_alike"]) == (1105, 355)
     assert counts.shape == (read["used"], 1440)
     assert (counts > 0).any(axis=1).all()
@@ -49,7 +52,7 @@ def test_series_like_the_evaluation_set_are_dropped(traces_dir: Path) -> None:
 
 def test_training_without_the_evaluation_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is needed for training"):
-        read_training_counts(tmp_path)
+        read_training_days(tmp_path)
 
 
 def test_turning_keeps_every_count_and_the_order_of_minutes() -> None:
@@ -116,7 +119,17 @@ def test_a_draw_ahead_tells_what_happened_then_and_never_passes_the_end() -> Non
 
 
 def test_the_same_seed_bends_the_same_way() -> None:
-    one = bent_parts(_counts(), 4, 3, np.random.default_rng(9))
-    two = bent_parts(_counts(), 4, 3, np.random.default_rng(9))
+    one = bent_parts(Days(_counts(), None), apps=4, timers=3, rng=np.random.default_rng(9))
+    two = bent_parts(Days(_counts(), None), apps=4, timers=3, rng=np.random.default_rng(9))
     for first, second in zip(one, two, strict=True):
         np.testing.assert_array_equal(first.marks, second.marks)
+
+
+def test_nothing_made_resembles_what_is_kept_apart() -> None:
+    every_five = np.zeros((5, 1440), np.bool_)
+    for phase in range(5):
+        every_five[phase, phase::5] = True
+    free = bent_parts(Days(_counts(), None), apps=4, timers=200, rng=np.random.default_rng(9))
+    kept = bent_parts(Days(_counts(), every_five), apps=4, timers=200, rng=np.random.default_rng(9))
+    assert any(is_alike(part.marks > 0, every_five).any() for part in free), "the rule has something to leave out"
+    assert not any(is_alike(part.marks > 0, every_five).any() for part in kept)

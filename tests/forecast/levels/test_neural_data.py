@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from prewarm.domain import FloatArray
+from prewarm.forecast.levels.dataset import is_alike
 from prewarm.forecast.levels.neural_data import (
     DAY,
     MAX_NEED,
@@ -15,7 +16,6 @@ from prewarm.forecast.levels.neural_data import (
     draw_period,
     draw_queries,
     draw_timer,
-    is_alike,
     make_timers,
     minute_shares,
     needs,

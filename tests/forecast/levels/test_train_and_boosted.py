@@ -10,6 +10,7 @@ import pytest
 
 from prewarm.domain import InputError
 from prewarm.forecast.levels.boosted import CARD, SHIPPED, LevelModel
+from prewarm.forecast.levels.dataset import Days
 from prewarm.forecast.levels.feature_table import GROUPS
 from prewarm.forecast.levels.features import Questions
 from prewarm.forecast.levels.train import TrainingSettings, fit, write_model
@@ -41,7 +42,7 @@ def _told(share: float, what: str) -> None:
 
 @pytest.fixture(scope="module")
 def fitted() -> LevelModel:
-    return LevelModel(*fit(_counts(), 3, SMALL, _told)[0], {})
+    return LevelModel(*fit(Days(_counts(), None), 3, SMALL, _told)[0], {})
 
 
 def test_a_timer_is_expected_when_due_and_not_before(fitted: LevelModel) -> None:
@@ -52,19 +53,19 @@ def test_a_timer_is_expected_when_due_and_not_before(fitted: LevelModel) -> None
 
 
 def test_the_same_seed_trains_the_same_model(fitted: LevelModel) -> None:
-    again = LevelModel(*fit(_counts(), 3, SMALL, _told)[0], {})
+    again = LevelModel(*fit(Days(_counts(), None), 3, SMALL, _told)[0], {})
     history = history_of([timer(10, 397), timer(7, 390), []], 397)
     np.testing.assert_array_equal(again.p_at_least(history).p, fitted.p_at_least(history).p)
 
 
 def test_the_score_tells_what_was_said_and_what_happened() -> None:
-    _, scores = fit(_counts(), 3, SMALL, _told)
+    _, scores = fit(Days(_counts(), None), 3, SMALL, _told)
     assert set(scores) == {"next_minute", "later"}
     assert "calibration" in str(scores["next_minute"])
 
 
 def test_a_model_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
-    model, _ = fit(_counts(), 5, SMALL, _told)
+    model, _ = fit(Days(_counts(), None), 5, SMALL, _told)
     write_model(model, {"version": "1.5"}, tmp_path)
     read = LevelModel.load(tmp_path)
     history = history_of([timer(5, 333), [(7, 1.0), (9, 2.6)]], 333)
