@@ -179,6 +179,8 @@ class Cluster:
     ages: Ages = field(default_factory=Ages)
     why: str | None = None
     """What is wrong where the state is not ready."""
+    notes: tuple[str, ...] = ()
+    """What a person should know whatever the state: usage unavailable, a datum that may not be read, a clock off."""
 
 
 @dataclass(frozen=True, slots=True)
