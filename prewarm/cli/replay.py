@@ -46,8 +46,12 @@ def replay(trace: Path, apps: Path | None, policies: str, **options: object) -> 
     """
     from prewarm.sim.replay import ReplayOptions
     from prewarm.sim.replay import replay as run
+    from prewarm.sim.report import check_figure
     from prewarm.traces.detect import read_trace
 
+    plot = cast("Path | None", options["plot"])
+    if plot is not None:
+        check_figure(plot)
     chosen = ReplayOptions(
         mode=cast("Literal['minute', 'request']", options["mode"]),
         cold_weight=cast("float", options["cold_weight"]),
@@ -64,7 +68,7 @@ def replay(trace: Path, apps: Path | None, policies: str, **options: object) -> 
         )
     with progress_bar("replay") as progress:
         result = run(read, names, chosen, progress=progress)
-    _show(result, trace, as_json=bool(options["as_json"]), plot=cast("Path | None", options["plot"]))
+    _show(result, trace, as_json=bool(options["as_json"]), plot=plot)
     return 0
 
 

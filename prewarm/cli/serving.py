@@ -111,6 +111,8 @@ class Running:
             log.error("configuration not reloaded, the old one stays: %s", error)
             return
         self.fleet.configure(settings)
+        kept = retention(settings, self.plan.world)
+        self.keeper.keep_for(decisions_days=kept.decisions_days, audit_days=kept.audit_days)
         self.reload_certificates()
         self.fleet.metrics.reloads.labels("done").inc()
         log.info("configuration reloaded")

@@ -9,6 +9,7 @@ the reason for it in its text.
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import signal
@@ -24,6 +25,8 @@ import numpy as np
 
 from prewarm.domain import Forecast, InputError, PrewarmError
 from prewarm.forecast.stateless import Request, answer
+
+log = logging.getLogger("prewarm.forecast")
 
 PRELOAD = ("statsmodels.tsa.api", "prewarm.forecast.stateless")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -182,6 +185,7 @@ class FitPool:
             await asyncio.to_thread(worker.close)
             worker = await asyncio.to_thread(_Worker, self._preload)
             self.replaced += 1
+            log.warning("a worker was replaced", extra={"replaced": self.replaced})
         self._idle.put_nowait(worker)
 
 

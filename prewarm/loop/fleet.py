@@ -7,7 +7,7 @@ database) happens on copies or elsewhere, so no lock is needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -104,8 +104,9 @@ class Fleet:
         self.told = told
 
     def configure(self, settings: Settings) -> None:
-        """Take a reloaded configuration."""
+        """Take a reloaded configuration; how counts coarsen stays as it was at the start."""
         self.settings = settings
+        self.history.retention = replace(self.history.retention, stale_s=settings.serve.stale_s)
         self._forget()
 
     def active_overrides(self, now: float) -> list[Override]:

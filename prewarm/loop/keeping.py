@@ -67,6 +67,10 @@ class Keeper:
         """Why the database takes no writes, None while it does."""
         return self._store.state.degraded
 
+    def keep_for(self, *, decisions_days: float, audit_days: float) -> None:
+        """Other ages for decisions and audit from now on."""
+        self._store.keep_for(decisions_days=decisions_days, audit_days=audit_days)
+
     async def recall(self, default: Mode) -> None:
         """Take up what people and sources said before the restart; `default` is the mode where nobody said one."""
         told = await self._store.read(partial(_told, default=default))

@@ -5,6 +5,7 @@ Figures that do not apply are null and a dash. Drawing needs matplotlib, which i
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Json = dict[str, object]
+
+FIGURES = (".png", ".svg", ".pdf")
 
 
 def to_json(replay: Replay, path: Path) -> Json:
@@ -91,12 +94,20 @@ def _number(value: float | None, form: str, times: float = 1.0) -> str:
     return "-" if value is None else form.format(value * times)
 
 
+def check_figure(path: Path) -> None:
+    """InputError where no figure can be written there, told before a long replay rather than after it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("plot: needs matplotlib; install prewarm-fleet[plot]")
+    if path.suffix not in FIGURES:
+        raise InputError(f"plot: {path} must end in one of {', '.join(FIGURES)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"plot: {path.parent} is no folder")
+
+
 def draw(replay: Replay, path: Path) -> None:
     """A figure in `path` (its ending tells the format): cold starts against waste, and one function's day."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise InputError("plot: needs matplotlib; install prewarm-fleet[plot]") from error
+    import matplotlib as mpl
+
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 

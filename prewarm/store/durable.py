@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -126,6 +127,10 @@ class Store:
         if self._intake is None:
             raise PrewarmError("store: load_history must come before ingest")
         return await self._intake.take(history, source=source, sequence=sequence, at=at, accept=accept)
+
+    def keep_for(self, *, decisions_days: float, audit_days: float) -> None:
+        """Other ages for decisions and audit, from the next maintenance on; those of counts hold until a restart."""
+        self._retention = replace(self._retention, decisions_days=decisions_days, audit_days=audit_days)
 
     async def maintain(self, now: float) -> int:
         """Close and coarsen hours and drop what is over age, a bounded amount at a time; returns the hours touched."""

@@ -65,6 +65,8 @@ def test_requests_are_replayed(matrix: Path, capsys: pytest.CaptureFixture[str])
         pytest.param(["--cold-weight", "0"], "cold weight", id="weight"),
         pytest.param(["--policy", "faascache-0"], "larger than 0", id="no-cache"),
         pytest.param(["--mode", "request", "--allocations", "x"], "decided by the minute", id="no-allocations"),
+        pytest.param(["--plot", "picture.foo"], "must end in one of .png", id="figure-of-no-kind"),
+        pytest.param(["--plot", "nowhere/f.png"], "nowhere is no folder", id="figure-nowhere"),
         pytest.param(["--mode", "request", "--seed", "-1"], "seed: must be 0 or more", id="seed"),
     ],
 )

@@ -87,6 +87,24 @@ async def test_applied_is_noted_and_old_decisions_go(address: str) -> None:
         assert page.decisions == (replace(new, applied=True),)
 
 
+async def test_a_shorter_age_told_later_holds_from_the_next_maintenance_on(address: str) -> None:
+    async with Store.open(address, Retention(decisions_days=30)) as store:
+        await store.submit(partial(add_decisions, decisions=[decision(0)]))
+        await store.maintain(NOW + 10 * 86_400)
+        assert len((await store.read(partial(page_decisions, limit=10))).decisions) == 1
+        store.keep_for(decisions_days=5, audit_days=5)
+        await store.maintain(NOW + 10 * 86_400)
+        assert (await store.read(partial(page_decisions, limit=10))).decisions == ()
+
+
+async def test_what_only_a_placement_has_is_kept_with_it(address: str) -> None:
+    detail = {"filtered": [{"cluster": "us-1", "filter": "residency", "reason": "region us not allowed"}]}
+    placed = replace(decision(0), kind="placement", cluster=None, detail=detail)
+    async with Store.open(address, Retention()) as store:
+        await store.submit(partial(add_decisions, decisions=[placed]))
+        assert (await store.read(partial(page_decisions, limit=10))).decisions == (placed,)
+
+
 async def test_the_newest_decision_on_a_pool_says_how_large_it_is(address: str) -> None:
     cart = [replace(decision(second), cluster=None, to_count=second) for second in (1, 2, 3)]
     other = [
