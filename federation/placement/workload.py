@@ -112,6 +112,8 @@ class Workload:
     ready_minimum: int = 0
     """Never fewer ready instances than this while it moves."""
     demand_per_s: float | None = None
+    priority_class: str | None = None
+    """The PriorityClass that its pods name; must exist where they run."""
 
     @property
     def namespace(self) -> str:
