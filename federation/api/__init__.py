@@ -1,0 +1,1 @@
+"""The fleet's part of the HTTP API: clusters, placements, network, maintenance."""
