@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from prewarm.domain import PrewarmError
+
+
+class MemberError(PrewarmError):
+    """Something between us and one member; `member` is its id."""
+
+    def __init__(self, member: str, text: str) -> None:
+        super().__init__(f"{member}: {text}")
+        self.member = member
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +33,7 @@ class MemberSpec:
     source: Path | str
     server: str
     namespace: str = "default"
-    proxy_url: str | None = None
+    proxy_url: str | None = field(default=None, repr=False)  # may hold a password
     tls_server_name: str | None = None
     insecure: bool = False
     disable_compression: bool = False
@@ -46,7 +56,10 @@ class Access(Protocol):
     spec: MemberSpec
 
     async def headers(self) -> Mapping[str, str]:
-        """Authorization and impersonation headers that are valid now; renewed before they expire. MemberError."""
+        """Authorization and impersonation headers that are valid now; renewed before they expire. MemberError.
+
+        A multidict: Impersonate-Group may come several times, so hand it on whole and never through a plain dict.
+        """
         ...
 
     async def tls(self) -> ssl.SSLContext | None:

@@ -10,7 +10,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from prewarm.domain import PrewarmError
+from federation.kubeconfig.access import MemberError
+
+__all__ = [
+    "APPLY",
+    "JSON",
+    "JSON_PATCH",
+    "MERGE",
+    "Api",
+    "Json",
+    "MemberError",
+    "RefusedError",
+    "UnreachableError",
+]
 
 Json = dict[str, Any]
 
@@ -18,14 +30,6 @@ JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-
-
-class MemberError(PrewarmError):
-    """Something between us and one member; `member` is its id."""
-
-    def __init__(self, member: str, text: str) -> None:
-        super().__init__(f"{member}: {text}")
-        self.member = member
 
 
 class UnreachableError(MemberError):
