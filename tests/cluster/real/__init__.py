@@ -1,0 +1,1 @@
+"""The harness: programs found, processes kept in order, clusters and fleets made of them."""
