@@ -1,0 +1,110 @@
+"""The set of members: follows what kubeconfig files (or profiles) list, one client each, and closes what it made.
+
+A member that changed gets a new client; one that stayed keeps its own, with its connections, credentials and memory of
+how it answered. So does one whose listing could not be read this time: a source that fails is not a fleet that is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from federation.kubeconfig.access import Access, BrokenMember
+from federation.members.api import MemberError, RefusedError
+from federation.members.client import ClientOptions, MemberClient
+from federation.snapshot import MemberState, frozen
+
+log = logging.getLogger("federation.members")
+PROBE = "/version"
+"""Everybody who is let in may read it, it costs the server nothing, and bad credentials are told at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a source found: ways in, and contexts that cannot become members."""
+
+    members: tuple[Access, ...] = ()
+    broken: tuple[BrokenMember, ...] = ()
+
+
+class FleetSource(Protocol):
+    """Where members come from."""
+
+    async def listing(self) -> Listing:
+        """All members there are now. PrewarmError where it cannot be told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Ids of members that appeared (or changed, with a new client) and of those that went."""
+
+    appeared: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+class Members:
+    """The clients of the fleet, by member id."""
+
+    def __init__(self, options: ClientOptions, *, rng: Random, clock: Callable[[], float] = time.time) -> None:
+        self._options = options
+        self._rng = rng
+        self._clock = clock
+        self._clients: dict[str, MemberClient] = {}
+
+    @property
+    def clients(self) -> Mapping[str, MemberClient]:
+        """Every member's client as of now, in the order of ids."""
+        return frozen({name: self._clients[name] for name in sorted(self._clients)})
+
+    async def follow(self, found: Iterable[Access]) -> Change:
+        """Makes the set of clients that of `found`; what changed or went is closed."""
+        wanted = {access.spec.id: access for access in found}
+        gone = [name for name in self._clients if name not in wanted]
+        changed = [name for name, access in wanted.items() if self._changed(name, access)]
+        old = [self._clients.pop(name) for name in (*gone, *changed) if name in self._clients]
+        for name in changed:
+            self._clients[name] = MemberClient(
+                wanted[name], self._options, rng=Random(self._rng.random()), clock=self._clock
+            )
+        await _close(old)
+        return Change(tuple(sorted(changed)), tuple(sorted(gone)))
+
+    async def poll(self) -> None:
+        """One question to each member at once; over after the deadline at the latest, whoever is silent."""
+        async with asyncio.TaskGroup() as group:
+            for name, client in self.clients.items():
+                group.create_task(_probe(client), name=f"probe:{name}")
+
+    async def close(self) -> None:
+        """Closes every client."""
+        clients, self._clients = list(self._clients.values()), {}
+        await _close(clients)
+
+    def _changed(self, name: str, access: Access) -> bool:
+        """A refused member also takes fresh credentials, which the specification does not show."""
+        client = self._clients.get(name)
+        if client is None or client.access.spec != access.spec:
+            return True
+        return client.access is not access and client.health.state is MemberState.REFUSED
+
+
+async def _probe(client: MemberClient) -> None:
+    """The answer is in the client's health."""
+    try:
+        await client.read(PROBE)
+    except RefusedError:
+        pass
+    except MemberError as error:
+        log.debug("%s", error)
+
+
+async def _close(clients: list[MemberClient]) -> None:
+    for result in await asyncio.gather(*(client.close() for client in clients), return_exceptions=True):
+        if isinstance(result, BaseException):
+            log.warning("a client did not close: %s", result)
