@@ -114,6 +114,10 @@ class Workload:
     demand_per_s: float | None = None
     priority_class: str | None = None
     """The PriorityClass that its pods name; must exist where they run."""
+    limits: Mapping[str, int] = field(default_factory=frozen)
+    """Limits of one instance by resource, for quotas that count them; a limit that is not given is the request."""
+    brings_needs: bool = False
+    """What it needs (namespace, configuration, secrets) will be copied to where it goes, so absence is no obstacle."""
 
     @property
     def namespace(self) -> str:
