@@ -280,7 +280,7 @@ async def fake_api() -> AsyncIterator[FakeApi]:
     api = FakeApi()
     app = web.Application()
     app.router.add_route("*", "/{tail:.*}", api.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.05, access_log=None)
+    runner = web.AppRunner(app, shutdown_timeout=0.05, access_log=None, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
