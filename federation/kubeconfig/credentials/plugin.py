@@ -1,0 +1,176 @@
+"""Runs an exec plug-in once and reads the ExecCredential that it prints.
+
+A plug-in is a stranger's program in our service: it gets no standard input (one that asks for a password would wait for
+ever), a deadline, a bound on its output and a process group of its own, so that whatever it started ends with it. What
+it prints on standard output is a secret and never shown; of its complaints the last line is, with secrets blotted out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import re
+import signal
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from federation.kubeconfig.login import Endpoint, Plugin, PluginLimits
+from federation.kubeconfig.syntax.fields import Fields, fields
+from prewarm.domain import InputError, PrewarmError, parse_time
+
+_CHUNK = 1 << 16
+_COMPLAINT = 200
+_SECRET = re.compile(
+    r"(?i)((?:token|password|secret|key)\w*[\"']?\s*[:=]\s*|bearer\s+)\S+|(?<![\w/.~-])[\w+=][\w.~+/=-]{23,}"
+)
+
+
+class PluginError(PrewarmError):
+    """A plug-in gave no credential; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What authenticates us now: a token, or a client certificate with its key (PEM); both may be absent.
+
+    `expires_at` is in seconds since the epoch, None where no end is known.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    certificate: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    expires_at: float | None = None
+
+
+async def run(plugin: Plugin, endpoint: Endpoint, limits: PluginLimits) -> Credential:
+    """The credential that the plug-in prints. PluginError; never runs longer than its deadline."""
+    info = await asyncio.to_thread(_info, plugin, endpoint)
+    output = await _output(plugin, info, limits)
+    try:
+        return _credential(json.loads(output), plugin)
+    except InputError as error:
+        raise PluginError(f"{_name(plugin)}: {error}") from None
+    except (ValueError, RecursionError):
+        raise PluginError(f"{_name(plugin)}: printed no JSON") from None
+
+
+async def _output(plugin: Plugin, info: str, limits: PluginLimits) -> bytes:
+    environment = {**os.environ, **dict(plugin.env), "KUBERNETES_EXEC_INFO": info}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            plugin.command,
+            *plugin.args,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise PluginError(_not_started(plugin, error)) from None
+    try:
+        async with asyncio.timeout(limits.timeout_s):
+            output, complaint = await asyncio.gather(
+                _read(process, process.stdout, limits.output_bytes), _read_end(process.stderr)
+            )
+            status = await process.wait()
+    except TimeoutError:
+        raise PluginError(f"{_name(plugin)}: no answer within {limits.timeout_s:g} s") from None
+    finally:
+        await _end(process)
+    if len(output) > limits.output_bytes:
+        raise PluginError(f"{_name(plugin)}: printed more than {limits.output_bytes} bytes")
+    if status != 0:
+        raise PluginError(f"{_name(plugin)}: exit status {status}{_quote(complaint, plugin)}")
+    return output
+
+
+async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, limit: int) -> bytes:
+    """At most one chunk more than `limit`; a program that prints more is ended."""
+    kept = b""
+    while stream and (chunk := await stream.read(_CHUNK)):
+        if len(kept) <= limit:
+            kept += chunk
+        else:
+            _kill(process)
+    return kept
+
+
+async def _read_end(stream: asyncio.StreamReader | None) -> bytes:
+    kept = b""
+    while stream and (chunk := await stream.read(_CHUNK)):
+        kept = (kept + chunk)[-_CHUNK:]
+    return kept
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        _kill(process)
+        await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _info(plugin: Plugin, endpoint: Endpoint) -> str:
+    spec: dict[str, object] = {"interactive": False}
+    if plugin.provide_cluster_info:
+        try:
+            authority = endpoint.ca.read() if endpoint.ca else b""
+        except OSError as error:
+            raise PluginError(f"{endpoint.ca and endpoint.ca.place}: {error.strerror}") from None
+        cluster = {
+            "server": endpoint.server,
+            "tls-server-name": endpoint.tls_server_name,
+            "insecure-skip-tls-verify": endpoint.insecure,
+            "certificate-authority-data": base64.b64encode(authority).decode(),
+            "proxy-url": endpoint.proxy_url,
+            "disable-compression": endpoint.disable_compression,
+            "config": json.loads(endpoint.plugin_config) if endpoint.plugin_config else None,
+        }
+        spec["cluster"] = {name: value for name, value in cluster.items() if value}
+    return json.dumps({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec})
+
+
+def _credential(answer: object, plugin: Plugin) -> Credential:
+    tree = fields(answer, "its answer")
+    if tree.text("kind") != "ExecCredential" or tree.text("apiVersion") != plugin.api_version:
+        raise tree.fail(f"must be an ExecCredential of {plugin.api_version}")
+    status = tree.inner("status")
+    if status is None:
+        raise tree.fail("has no status")
+    token, certificate, key = status.line("token"), _pem(status, "clientCertificateData"), _pem(status, "clientKeyData")
+    if (certificate is None) != (key is None):
+        raise status.fail("must hold both of clientCertificateData and clientKeyData, or neither")
+    if token is None and certificate is None:
+        raise status.fail("holds neither a token nor a certificate")
+    expires = status.text("expirationTimestamp")
+    return Credential(token, certificate, key, parse_time(expires, "expirationTimestamp") if expires else None)
+
+
+def _pem(status: Fields, name: str) -> bytes | None:
+    text = status.text(name)
+    return text.encode() if text else None
+
+
+def _not_started(plugin: Plugin, error: Exception) -> str:
+    why = error.strerror or "cannot be started" if isinstance(error, OSError) else "cannot be started"
+    hint = " ".join((plugin.install_hint or "").split())[:300]
+    return f"{_name(plugin)}: {why}" + (f"; {hint}" if hint else "")
+
+
+def _name(plugin: Plugin) -> str:
+    return f"exec plug-in {plugin.command}"
+
+
+def _quote(complaint: bytes, plugin: Plugin) -> str:
+    lines = complaint.decode(errors="replace").strip().splitlines()
+    text = lines[-1] if lines else ""
+    for _, value in plugin.env:
+        text = text.replace(value, "…") if value else text
+    text = "".join(sign if sign.isprintable() else " " for sign in _SECRET.sub(r"\1…", text))[:_COMPLAINT]
+    return f": {text}" if text else ""

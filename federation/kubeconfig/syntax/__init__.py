@@ -1,0 +1,1 @@
+"""What a kubeconfig file may say: its tables, its fields, and what an entry means."""
