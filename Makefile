@@ -8,7 +8,10 @@ EXTRAS := forecast,plot,bench,dev
 export OMP_NUM_THREADS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup learn run test test-all lint types layers format screenshots clean
+# The real Kubernetes programs for tests: CI builds all that tests use, `make assets ASSETS=etcd` only some.
+ASSETS ?= etcd kubernetes kwok metrics-server
+
+.PHONY: help setup learn run test test-all assets demo-fleet lint types layers format screenshots clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -32,10 +35,17 @@ run: setup ## Run the service on a simulated world and print the page's address
 	@$(BIN)/prewarm serve
 
 test: setup lint types layers ## Check the style, the types and the layers, then run the tests
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not slow'
 
 test-all: setup learn lint types layers ## Everything, with the long runs and the sequence model
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+assets: ## Build the real Kubernetes programs for tests (Go >= 1.26; 12 minutes cold) and print their folder
+	@tests/cluster/assets/build.sh $(ASSETS)
+	@echo 'make the tests use them:  export PREWARM_ASSETS=$$(make -s assets 2>/dev/null)' >&2
+
+demo-fleet: setup ## Run three real clusters until Ctrl-C, for prewarm serve --kubeconfig (builds the programs first)
+	@PREWARM_ASSETS="$${PREWARM_ASSETS:-$$($(MAKE) -s assets | tail -n 1)}" $(BIN)/python -m tests.cluster.demo
 
 screenshots: setup ## Take the pictures of the documentation anew (needs Chromium)
 	PREWARM_SCREENSHOTS=docs $(BIN)/pytest -q tests/page -k 'phone or minutes'
