@@ -14,26 +14,19 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from federation.kubeconfig.access import Access, BrokenMember
+from federation.kubeconfig.access import Access
+from federation.kubeconfig.listing import Listing, Member
 from federation.members.api import MemberError, RefusedError
 from federation.members.client import ClientOptions, MemberClient
-from federation.snapshot import MemberState, frozen
+from federation.snapshot import frozen
 
 log = logging.getLogger("federation.members")
 PROBE = "/version"
 """Everybody who is let in may read it, it costs the server nothing, and bad credentials are told at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What a source found: ways in, and contexts that cannot become members."""
-
-    members: tuple[Access, ...] = ()
-    broken: tuple[BrokenMember, ...] = ()
-
-
 class FleetSource(Protocol):
-    """Where members come from."""
+    """Where members come from: files, profiles, the pod's own account."""
 
     async def listing(self) -> Listing:
         """All members there are now. PrewarmError where it cannot be told."""
@@ -49,12 +42,21 @@ class Change:
 
 
 class Members:
-    """The clients of the fleet, by member id."""
+    """The clients of the fleet, by member id. `open_access` makes a member's own way in."""
 
-    def __init__(self, options: ClientOptions, *, rng: Random, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        options: ClientOptions,
+        open_access: Callable[[Member], Access],
+        *,
+        rng: Random,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._options = options
+        self._open_access = open_access
         self._rng = rng
         self._clock = clock
+        self._members: dict[str, Member] = {}
         self._clients: dict[str, MemberClient] = {}
 
     @property
@@ -62,18 +64,19 @@ class Members:
         """Every member's client as of now, in the order of ids."""
         return frozen({name: self._clients[name] for name in sorted(self._clients)})
 
-    async def follow(self, found: Iterable[Access]) -> Change:
-        """Makes the set of clients that of `found`; what changed or went is closed."""
-        wanted = {access.spec.id: access for access in found}
-        gone = [name for name in self._clients if name not in wanted]
-        changed = [name for name, access in wanted.items() if self._changed(name, access)]
+    async def follow(self, found: Iterable[Member]) -> Change:
+        """Makes the set of clients that of `found`; those of members that changed or went are closed."""
+        wanted = {member.spec.id: member for member in found}
+        gone = sorted(name for name in self._members if name not in wanted)
+        changed = sorted(name for name, member in wanted.items() if self._members.get(name) != member)
         old = [self._clients.pop(name) for name in (*gone, *changed) if name in self._clients]
+        self._members = wanted
         for name in changed:
-            self._clients[name] = MemberClient(
-                wanted[name], self._options, rng=Random(self._rng.random()), clock=self._clock
-            )
+            access = self._open_access(wanted[name])
+            rng = Random(self._rng.random())
+            self._clients[name] = MemberClient(access, self._options, rng=rng, clock=self._clock)
         await _close(old)
-        return Change(tuple(sorted(changed)), tuple(sorted(gone)))
+        return Change(tuple(changed), tuple(gone))
 
     async def poll(self) -> None:
         """One question to each member at once; over after the deadline at the latest, whoever is silent."""
@@ -83,15 +86,8 @@ class Members:
 
     async def close(self) -> None:
         """Closes every client."""
-        clients, self._clients = list(self._clients.values()), {}
+        clients, self._clients, self._members = list(self._clients.values()), {}, {}
         await _close(clients)
-
-    def _changed(self, name: str, access: Access) -> bool:
-        """A refused member also takes fresh credentials, which the specification does not show."""
-        client = self._clients.get(name)
-        if client is None or client.access.spec != access.spec:
-            return True
-        return client.access is not access and client.health.state is MemberState.REFUSED
 
 
 async def _probe(client: MemberClient) -> None:
