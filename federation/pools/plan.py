@@ -28,6 +28,7 @@ from federation.pools.question import (
     Preference,
     Steadiness,
 )
+from federation.pools.scarcity import room_prices
 from federation.pools.share import fair_part
 from federation.pools.targets import in_order, round_exactly, shares, ties
 from prewarm.domain import BoolArray, FloatArray, IntArray
@@ -53,7 +54,7 @@ def plan_pools(
     kept = work.plan.sum(axis=1)
     evicted = np.maximum(np.minimum(before.sum(axis=1), wanted) - kept, 0)
     work.place()
-    improved = work.improve(before, floor, steadiness) if steadiness is not None and steadiness.moves > 0 else None
+    improved = work.improve(before, floor, steadiness or Steadiness())
     plan = work.plan.astype(np.int32)
     return PoolPlan(
         plan=plan,
@@ -61,8 +62,9 @@ def plan_pools(
         wanted=wanted,
         unplaced=wanted - work.plan.sum(axis=1),
         evicted=evicted,
-        improved=np.zeros(len(pools), dtype=np.int64) if improved is None else improved,
+        improved=improved,
         room_left=work.room,
+        room_price=work.price,
         pools=pools,
         limits=work.limits,
         preference=preference,
@@ -82,6 +84,7 @@ class _Work:
     wanted: IntArray
     plan: IntArray
     room: IntArray
+    price: FloatArray
 
     @classmethod
     def begin(cls, pools: PoolDemand, clusters: ClusterRoom, preference: Preference, limits: Limits) -> _Work:
@@ -96,7 +99,8 @@ class _Work:
         heat = np.broadcast_to(np.asarray(preference.temperature, dtype=np.float64), shape[:1])
         told = None if preference.shares is None else np.broadcast_to(preference.shares, shape)
         zero = np.zeros(shape, dtype=np.int64)
-        return cls(pools, full, value, tie, heat, told, pools.wanted, zero, clusters.room.astype(np.int64).copy())
+        room, price = clusters.room.astype(np.int64).copy(), np.zeros(len(clusters))
+        return cls(pools, full, value, tie, heat, told, pools.wanted, zero, room, price)
 
     def insist(self) -> IntArray:
         """Put what people insist on where they want it, as far as there is room."""
@@ -122,6 +126,7 @@ class _Work:
     def place(self) -> None:
         """Place what is missing, the highest priority first."""
         need = self.wanted - self.plan.sum(axis=1)
+        self._weigh_scarcity(np.flatnonzero(need > 0), need)
         if self.pools.priority is None:
             self._fill(np.flatnonzero(need > 0))
             return
@@ -133,7 +138,10 @@ class _Work:
 
         The new place is taken before the old one is given up, so nobody loses an instance to another's move.
         """
+        moved = np.zeros(len(self.pools), dtype=np.int64)
         rows = np.flatnonzero(np.minimum(self.plan, before).any(axis=1))
+        if steadiness.moves == 0 or not len(rows):
+            return moved
         usable, value, plan = self._usable(rows), self.value[rows], self.plan[rows]
         goal = self._targets(rows, self.wanted[rows], usable | (plan > 0))
         lacking = np.where(usable, np.maximum(goal - plan, 0), 0)
@@ -147,12 +155,22 @@ class _Work:
         asked = in_order(count, lacking, value)
         row, column = np.nonzero(asked)
         self._take(rows[row], column, asked[row, column])
-        moved = np.zeros(len(self.pools), dtype=np.int64)
         moved[rows] = self.plan[rows].sum(axis=1) - plan.sum(axis=1)
         gone = in_order(moved[rows], surplus, -value)
         self.plan[rows] -= gone
         self.room += self.pools.size[rows] @ gone
         return moved
+
+    def _weigh_scarcity(self, rows: IntArray, need: IntArray) -> None:
+        """Take the price of room off the values of those who ask, where too much is asked of the best clusters."""
+        usable = self._usable(rows)
+        rows, usable = rows[usable.any(axis=1)], usable[usable.any(axis=1)]
+        if len(rows) and usable.shape[1] > 1:
+            size = self.pools.size[rows]
+            liked = np.where(usable, self.value[rows], -np.inf)
+            self.price = room_prices(liked, need[rows] * size, size, room=self.room, seed=self.pools.seed[rows])
+            if self.price.any():
+                self.value[rows] -= size[:, None] * self.price
 
     def _let_go(
         self, rows: IntArray, excess: IntArray, held: IntArray, floor: IntArray, overfull: BoolArray

@@ -96,7 +96,8 @@ class PoolPlan:
     """The answer. plan: (n, c) instances; wanted: (n,) with what people insist on; unplaced: (n,) fit nowhere.
 
     evicted: (n,) instances that had to leave a cluster which lost room or is not allowed any more. improved: (n,)
-    instances that moved for the better. room_left: (c,). The question is kept, so that reasons can be given later.
+    instances that moved for the better. room_left, room_price: (c,) memory left, and what scarcity took off the value
+    of a unit of it there. The question is kept, so that reasons can be given later.
     """
 
     plan: Int32Array
@@ -106,6 +107,7 @@ class PoolPlan:
     evicted: IntArray
     improved: IntArray
     room_left: IntArray
+    room_price: FloatArray
     pools: PoolDemand
     limits: Limits
     preference: Preference
