@@ -34,7 +34,7 @@ class Admin:
 
     def __init__(self, server: str, token: str, ca_file: Path) -> None:
         self.server, self.token = server, token
-        self._tls = ssl.create_default_context(cafile=str(ca_file))
+        self.tls = ssl.create_default_context(cafile=str(ca_file))
 
     def call(
         self, method: str, path: str, body: object | None = None, *, content_type: str = JSON, timeout_s: float = 30.0
@@ -50,7 +50,7 @@ class Admin:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type, "Accept": JSON}
         request = urllib.request.Request(self.server + path, data=data, headers=headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=timeout_s, context=self._tls) as answer:
+            with urllib.request.urlopen(request, timeout=timeout_s, context=self.tls) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise StatusError(error.code, error.read().decode(errors="replace")) from None
