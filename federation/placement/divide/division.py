@@ -1,0 +1,78 @@
+"""Dividing: the one entry for placement (one workload) and for planning pools (thousands).
+
+Both run the same arrays, so a row of many is the answer that it would have had alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.placement.divide.limits import Limits, spread_out
+from federation.placement.divide.preferred import best_first
+from federation.placement.divide.proportional import apportion
+from federation.placement.divide.ties import ties_of
+from prewarm.domain import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How w workloads would like to be divided over c clusters.
+
+    total: (w,). scores: (w, c). temperature: (w,) 0 for best first with overflow, above it shares of
+    exp(score / temperature). stay: (w,) what not moving is worth to an instance, in score. clusters: (w,) fewest
+    clusters to spread over.
+    """
+
+    total: IntArray
+    scores: FloatArray
+    temperature: FloatArray
+    stay: FloatArray
+    clusters: IntArray
+
+
+def divide_many(wish: Wish, limits: Limits) -> IntArray:
+    """Instances by workload and cluster, (w, c): rows sum to their total, less what no room is left for.
+
+    Never above `most`; `least` is kept even where it sums to more than the total.
+    """
+    limits = limits.settled()
+    usable = limits.most > 0
+    value = wish.scores + wish.stay[:, None] * (limits.before > 0)
+    limits = spread_out(limits, value, np.minimum(wish.clusters, wish.total), usable)
+    counts = np.zeros(limits.most.shape, dtype=np.int64)
+    even = wish.temperature > 0
+    for rows, share in ((np.flatnonzero(~even), False), (np.flatnonzero(even), True)):
+        if rows.size:
+            part = Limits(limits.least[rows], limits.most[rows], limits.before[rows], limits.tie[rows])
+            total, scores = wish.total[rows], wish.scores[rows]
+            counts[rows] = (
+                apportion(total, shares_of(scores, wish.temperature[rows], usable[rows]), part)
+                if share
+                else best_first(total, scores, part, wish.stay[rows])
+            )
+    return counts
+
+
+def divide(
+    total: int, weights: Sequence[float], room: Sequence[int] | None = None, *, key: str, names: Sequence[str]
+) -> IntArray:
+    """`total` in proportion to `weights` within `room`, by largest remainder, (c,); weights of 0 get nothing.
+
+    Where all weights are 0 nothing is divided and everything is unplaced: no weight is no permission.
+    """
+    most = np.full((1, len(weights)), max(total, 0)) if room is None else np.asarray([room], dtype=np.int64)
+    zero = np.zeros_like(most)
+    limits = Limits(zero, most, zero, ties_of([key], names)).settled()
+    counts: IntArray = apportion(np.array([total]), np.asarray([weights], dtype=np.float64), limits)[0]
+    return counts
+
+
+def shares_of(scores: FloatArray, temperature: FloatArray, usable: BoolArray) -> FloatArray:
+    """exp(score / temperature) relative to the best usable cluster, (w, c); 0 where nothing may go."""
+    best = np.where(usable, scores, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
+    heat = np.where(np.isfinite(best), (scores - best) / temperature[:, None], 0.0)
+    shares: FloatArray = np.where(usable, np.exp(np.minimum(heat, 0.0)), 0.0)
+    return shares

@@ -1,0 +1,33 @@
+"""Best first, then overflow: all to the best cluster while it has room, the rest to the next.
+
+An instance that runs counts `stay` more where it is, so it moves only to a cluster that is better by more than that.
+The answer maximises sum of x_i s_i + stay * min(x_i, before_i) within the limits: each cluster is two stretches, what
+runs there at s_i + stay and what may be added at s_i, and filling stretches from the highest value down is optimal,
+since the first stretch of a cluster is never worth less than its second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from federation.placement.divide.limits import ROUND, Limits, rank
+from prewarm.domain import FloatArray, IntArray
+
+
+def best_first(total: IntArray, scores: FloatArray, limits: Limits, stay: FloatArray) -> IntArray:
+    """Instances by row and cluster, (w, c); scores: (w, c), stay: (w,) what an instance that need not move is worth.
+
+    With nothing running and no least, one more in all never takes one from a cluster (house monotone).
+    """
+    running = np.clip(limits.before, limits.least, limits.most)
+    stretches = np.concatenate([running - limits.least, limits.most - running], axis=1)
+    worth = np.concatenate([scores + stay[:, None], scores], axis=1)
+    order = rank((-np.round(worth, ROUND), -np.concatenate([limits.tie, limits.tie], axis=1)))
+    places = np.argsort(order, axis=1)
+    offered = np.take_along_axis(stretches, places, axis=1)
+    wanted = np.maximum(total - limits.least.sum(axis=1), 0)[:, None]
+    taken = np.clip(wanted - (np.cumsum(offered, axis=1) - offered), 0, offered)
+    filled = np.take_along_axis(taken, order, axis=1)
+    clusters = limits.least.shape[1]
+    counts: IntArray = limits.least + filled[:, :clusters] + filled[:, clusters:]
+    return counts

@@ -1,0 +1,1 @@
+"""Why this cluster: the same record for the API, the command line, the log and the page."""

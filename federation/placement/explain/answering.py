@@ -1,0 +1,67 @@
+"""A placement as the record that everybody reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from federation.placement.allot import Allotted
+from federation.placement.answer import ClusterScore, Placement, Share
+from federation.placement.explain.flip import nearest_flip
+from federation.placement.explain.scores import cluster_scores
+from federation.placement.explain.sentences import reasons_of
+from federation.placement.filters.standing import oldest_s
+from federation.placement.judged import Judged
+from federation.snapshot import frozen
+from prewarm.domain import IntArray, decision_id
+
+
+def answer(judged: Judged, allotted: Allotted) -> Placement:
+    """The record of one decision."""
+    case, terms = judged.case, judged.case.terms
+    order = _ranking(judged, allotted)
+    ranked = _ranked(judged, order)
+    names = tuple(one.cluster for one in ranked)
+    values, weights = judged.values[judged.at[order]], judged.weighing.weights
+    return Placement(
+        id=decision_id(case.now, case.workload.key, "placement"),
+        at=case.now,
+        workload=case.workload.key,
+        replicas=allotted.replicas,
+        shares=_shares(case.fleet.names, allotted),
+        unplaced=allotted.unplaced,
+        policy=judged.tag,
+        mode=terms.mode,
+        filtered=judged.sieved.filtered,
+        scores=ranked,
+        runner_up=names[1] if len(names) > 1 else None,
+        margin=ranked[0].score - ranked[1].score if len(names) > 1 else None,
+        flip=nearest_flip(names, values, weights, judged.scores[order]),
+        ages_s=frozen({one.name: oldest_s(one, case.now) for one in case.fleet.clusters}),
+        reasons=reasons_of(judged, allotted, ranked),
+        vetoes=allotted.vetoes,
+    )
+
+
+def _ranking(judged: Judged, allotted: Allotted) -> IntArray:
+    """Places of the clusters that passed, best first, equals by the same hash as in the division."""
+    return np.lexsort((-allotted.tie[judged.at], -np.round(judged.scores, 9)))
+
+
+def _ranked(judged: Judged, order: IntArray) -> tuple[ClusterScore, ...]:
+    case, at, residual = judged.case, judged.at[order], judged.weighing.residual
+    return cluster_scores(
+        tuple(case.fleet.clusters[position].name for position in at.tolist()),
+        judged.values[at],
+        weights=judged.weighing.weights,
+        residual=None if residual is None else np.asarray(residual)[order],
+        room=(case.occupied + case.fits)[at],
+    )
+
+
+def _shares(names: tuple[str, ...], allotted: Allotted) -> tuple[Share, ...]:
+    """Clusters that have or had instances, the most first."""
+    counts, before = allotted.counts, allotted.before
+    total = max(int(counts.sum()), 1)
+    involved = np.flatnonzero((counts > 0) | (before > 0)).tolist()
+    involved.sort(key=lambda at: (-counts[at], names[at]))
+    return tuple(Share(names[at], int(counts[at]), int(before[at]), float(counts[at] / total)) for at in involved)

@@ -1,0 +1,65 @@
+"""The reasons of a placement in sentences, the most telling first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from federation.placement.allot import Allotted
+from federation.placement.answer import ClusterScore
+from federation.placement.judged import Judged
+from federation.snapshot import ARCH_LABEL
+from prewarm.domain import Reason
+
+
+def reasons_of(judged: Judged, allotted: Allotted, ranked: tuple[ClusterScore, ...]) -> tuple[Reason, ...]:
+    """Why these numbers."""
+    found = [Reason("override", words) for words in allotted.bounds.words]
+    found += [Reason("failback", words) for words in allotted.said]
+    found += _choice(ranked)
+    found += _new_nodes(judged, allotted)
+    found += _shape(judged, allotted)
+    return tuple(found)
+
+
+def _choice(ranked: tuple[ClusterScore, ...]) -> list[Reason]:
+    """What made the first better than the second."""
+    if not ranked:
+        return []
+    first = ranked[0]
+    if len(ranked) == 1:
+        return [Reason("score", f"{first.cluster} is the only cluster that passes", first.score)]
+    second = ranked[1]
+    gains = [(a.contribution - b.contribution, a.name) for a, b in zip(first.factors, second.factors, strict=True)]
+    gain, name = max(gains)
+    ahead = f"{first.cluster} scores {first.score:.3f}, {second.cluster} {second.score:.3f}"
+    text = f"{ahead}: best by {name} (+{gain:.3f})" if gain > 0 else f"{ahead}: equal, decided by name"
+    return [Reason("score", text, first.score, second.score)]
+
+
+def _new_nodes(judged: Judged, allotted: Allotted) -> list[Reason]:
+    clusters = judged.case.fleet.clusters
+    found = []
+    for at in np.flatnonzero(allotted.waiting).tolist():
+        headroom = clusters[at].headroom
+        start_s = headroom.start_s if headroom is not None else 0.0
+        number = int(allotted.waiting[at])
+        text = f"{number} in {clusters[at].name} wait for nodes that autoscaling adds, about {start_s:.0f} s"
+        found.append(Reason("autoscale_headroom", text, float(number)))
+    return found
+
+
+def _shape(judged: Judged, allotted: Allotted) -> list[Reason]:
+    case, found = judged.case, []
+    if case.kinds.assumed:
+        text = f"architecture {case.kinds.assumed} assumed; state it with nodeSelector {ARCH_LABEL}"
+        found.append(Reason("architecture", text))
+    used, asked = int((allotted.counts > 0).sum()), case.workload.spread.min_clusters
+    if 0 < used < min(asked, allotted.replicas):
+        found.append(Reason("spread", f"spread over {used} of {asked} clusters: no other has room", used, asked))
+    if allotted.unplaced:
+        text = f"{allotted.unplaced} of {allotted.replicas} instances fit nowhere"
+        found.append(Reason("unplaced", text, allotted.unplaced, allotted.replicas))
+    promised = int(np.minimum(case.promised, case.nodes_fit)[judged.at].sum())
+    if promised:
+        found.append(Reason("reserved", f"room for {promised} is promised to others and left out", promised))
+    return found

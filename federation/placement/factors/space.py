@@ -1,0 +1,94 @@
+"""Factors of room: what is left for others after the placement, and for the growth of what already runs there."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from federation.placement.filters.case import Case
+from federation.placement.fleet.classes import ClassTable
+from federation.placement.fleet.room import needs_gpu
+from federation.placement.fleet.selectors import disliked, satisfies_all
+from federation.placement.workload import Requirement
+from federation.snapshot import CPU, GPU_WHOLE, MEMORY
+from prewarm.domain import FloatArray, IntArray
+
+
+def added(case: Case) -> IntArray:
+    """Instances that each cluster would newly take, were it to take all that it can, (C,)."""
+    return np.minimum(np.maximum(case.workload.replicas - case.occupied, 0), case.fits)
+
+
+def fit(case: Case) -> FloatArray:
+    """1 - max over r of n q_r / free_r: share of the scarcest free resource that n new instances of q leave to others.
+
+    n: what the cluster would newly take; free over all nodes that take work. 1 where nothing new is needed, 0 where
+    nothing new fits but something is needed.
+    """
+    number = added(case).astype(np.float64)
+    taken = np.zeros(len(case.fleet))
+    for resource, amount in case.ask.amounts:
+        taken = np.maximum(taken, number * amount / np.maximum(case.fleet.room[resource], 1.0))
+    if needs_gpu(case.workload.gpu):
+        milli = case.workload.gpu.count * GPU_WHOLE or case.workload.gpu.milli
+        taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room, 1.0))
+    missing = (case.fits == 0) & (case.occupied < case.workload.replicas)
+    left: FloatArray = np.where(missing, 0.0, np.clip(1.0 - taken, 0.0, 1.0))
+    return left * liking(case)
+
+
+def headroom(case: Case) -> FloatArray:
+    """min over cpu and memory of (free_r - n q_r - g_r) / allocatable_r, at least 0.
+
+    g: what the forecast adds to what runs there (`Terms.growth`), nothing where no forecast is given; n q: the request.
+    """
+    number, left = added(case).astype(np.float64), np.ones(len(case.fleet))
+    asked = dict(case.ask.amounts)
+    for resource in (CPU, MEMORY):
+        total = case.fleet.total[resource]
+        free = case.fleet.room[resource] - number * asked.get(resource, 0) - _growth(case, resource)
+        left = np.minimum(left, np.clip(free, 0.0, None) / np.maximum(total, 1.0))
+    return np.clip(left, 0.0, 1.0)
+
+
+def liking(case: Case) -> FloatArray:
+    """1, less up to a half where no node that accepts it meets what it prefers: 1/2 + 1/2 max over rows of the share.
+
+    The share is that of the preferred terms' weights (1-100) that a node meets; a PreferNoSchedule taint that is not
+    tolerated makes it 0. As in the kube-scheduler a preference orders nodes and forbids none.
+    """
+    shares = _shares(case)
+    if shares is None:
+        return np.ones(len(case.fleet))
+    best = np.zeros(len(case.fleet))
+    np.maximum.at(best, case.fleet.cluster_of[case.rows], shares[case.fleet.class_of[case.rows]])
+    return 0.5 + 0.5 * best
+
+
+def _shares(case: Case) -> FloatArray | None:
+    """Share of the preferences that each kind of node meets, (K,); None where all kinds are alike."""
+    preferred, table = case.workload.affinity.preferred, case.fleet.table
+    avoided = table.holds(
+        ("avoided", case.workload.tolerations), lambda at: disliked(table.kinds[at].taints, case.workload.tolerations)
+    )
+    if not preferred and not avoided.any():
+        return None
+    total = sum(weight for weight, _ in preferred)
+    met = np.zeros(len(table))
+    for weight, group in preferred:
+        likes = table.holds(("term", group), partial(_meets, table, group))
+        met += weight * likes
+    return np.where(avoided, 0.0, met / total if total else 1.0)
+
+
+def _meets(table: ClassTable, group: tuple[Requirement, ...], at: int) -> bool:
+    return satisfies_all(table.labels[at], group)
+
+
+def _growth(case: Case, resource: int) -> FloatArray:
+    name = case.fleet.resources[resource]
+    growth = case.terms.growth
+    return np.array(
+        [growth[one.name].get(name, 0) if one.name in growth else 0 for one in case.fleet.clusters], dtype=np.float64
+    )

@@ -1,0 +1,47 @@
+"""Factors of what is there already, of price, and of risk."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from federation.placement.filters.case import Case
+from federation.placement.filters.standing import oldest_s
+from federation.snapshot import MemberState
+from prewarm.domain import FloatArray
+
+
+def warm(case: Case) -> FloatArray:
+    """min(1, ready / wanted): share of the wanted instances that are ready there."""
+    here = [one.running.get(case.workload.key) for one in case.fleet.clusters]
+    ready = np.array([0 if one is None else one.ready for one in here], dtype=np.float64)
+    return np.minimum(ready / max(case.workload.replicas, 1), 1.0)
+
+
+def steadiness(case: Case) -> FloatArray:
+    """min(1, there / wanted): share of the wanted instances that would not have to move; 1 for what runs nowhere."""
+    if not case.before.any():
+        return np.ones(len(case.fleet))
+    return np.minimum(case.before / max(case.workload.replicas, 1), 1.0)
+
+
+def price(case: Case) -> FloatArray:
+    """1 / (1 + price): 1/2 at the usual price, and the same whoever else is in the fleet."""
+    return 1.0 / (1.0 + case.fleet.price)
+
+
+def risk(case: Case) -> FloatArray:
+    """1 - (age + slow + concentration) / 3, higher is safer.
+
+    age: 0 while nodes and pods are younger than half of `stale_s`, 1 at `stale_s`. slow: 1 for a member that answers
+    slowly. concentration: share of all instances of the fleet that run there already.
+    """
+    half = case.terms.policy.stale_s / 2
+    ages = np.array([_age(oldest_s(one, case.now), 2 * half) for one in case.fleet.clusters])
+    slow = np.array([one.state is MemberState.SLOW for one in case.fleet.clusters], dtype=np.float64)
+    concentration = case.fleet.instances / max(float(case.fleet.instances.sum()), 1.0)
+    late = np.clip((ages - half) / half, 0.0, 1.0)
+    return np.clip(1.0 - (late + slow + concentration) / 3.0, 0.0, 1.0)
+
+
+def _age(age: float | None, never: float) -> float:
+    return never if age is None else age

@@ -1,0 +1,76 @@
+"""What every filter looks at, worked out once for a decision, and the verdict that it returns.
+
+A case is the workload against the fleet: where it runs now, which kinds of nodes accept it, what fits. Filters only
+read it, so they can be tried in any order and tested alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from federation.placement.fleet.compiled import FleetColumns
+from federation.placement.fleet.room import Ask
+from federation.placement.terms import Terms
+from federation.placement.workload import Workload
+from prewarm.domain import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which kinds of nodes accept the workload, each (K,): by architecture, taints, affinity and GPU model.
+
+    assumed: the architecture that was taken because nobody said, None where somebody did or it makes no difference.
+    """
+
+    architecture: BoolArray
+    taints: BoolArray
+    affinity: BoolArray
+    model: BoolArray
+    assumed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload before one fleet at one moment.
+
+    rows: (N,) rows that accept it. each: (N,) instances that one node of the row takes. reached: (C,) clusters that
+    have such a row. before: (C,) instances wanted there by the last decision; occupied: (C,) those that hold room.
+    nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
+    decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
+    declared: (C,) further ones on nodes that autoscaling would add.
+    """
+
+    fleet: FleetColumns
+    workload: Workload
+    terms: Terms
+    now: float
+    ask: Ask
+    kinds: Kinds
+    rows: BoolArray
+    each: IntArray
+    reached: BoolArray
+    before: IntArray
+    occupied: IntArray
+    nodes_fit: IntArray
+    promised: IntArray
+    quota: IntArray
+    fits: IntArray
+    declared: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Clusters that a filter drops, (C,), and the reason for one of them by its position.
+
+    holds: what runs there stays (nothing new goes there); otherwise it has to leave. unsure: and is not cut either,
+    since what we know of it may be wrong.
+    """
+
+    dropped: BoolArray
+    why: Callable[[int], str]
+    holds: bool = False
+    unsure: bool = False
+
+
+Filter = Callable[[Case], Verdict]

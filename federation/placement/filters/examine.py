@@ -1,0 +1,131 @@
+"""Works out, once for a decision, everything that the filters and factors look at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from federation.placement.filters.case import Case, Kinds
+from federation.placement.fleet.compiled import FleetColumns
+from federation.placement.fleet.quota import quota_room, usage
+from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declared_room, row_room
+from federation.placement.fleet.selectors import repelling, satisfies_any
+from federation.placement.reserve.book import Book, Claim, shape_of
+from federation.placement.reserve.tally import Tally, cost
+from federation.placement.terms import Terms
+from federation.placement.workload import Workload
+from federation.snapshot import ARCH_LABEL
+from prewarm.domain import BoolArray, IntArray
+
+ASSUMED_ARCHITECTURE = "amd64"
+"""What an image is taken to run on where nobody says and the fleet has several."""
+
+
+def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally, terms: Terms, now: float) -> Case:
+    """The case of one workload."""
+    kinds = kinds_of(fleet, workload)
+    accepted = kinds.architecture & kinds.taints & kinds.affinity & kinds.model
+    rows: BoolArray = fleet.open if accepted.all() else fleet.open & accepted[fleet.class_of]
+    ask = ask_of(fleet, workload)
+    each = np.zeros(len(rows), dtype=np.int64) if ask.unknown else row_room(fleet, ask, rows)
+    own = book.own(workload.key)
+    before, occupied = _present(fleet, workload, own)
+    nodes_fit, promised = cluster_room(fleet, each), _promised(fleet, workload, tally, own)
+    quota = _quota(fleet, workload, book)
+    fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
+    return Case(
+        fleet=fleet,
+        workload=workload,
+        terms=terms,
+        now=now,
+        ask=ask,
+        kinds=kinds,
+        rows=rows,
+        each=each,
+        reached=fleet.any_row(rows),
+        before=before,
+        occupied=occupied,
+        nodes_fit=nodes_fit,
+        promised=promised,
+        quota=quota,
+        fits=fits,
+        declared=np.minimum(_declared(fleet, workload, accepted), np.maximum(quota - fits, 0)),
+    )
+
+
+def kinds_of(fleet: FleetColumns, workload: Workload) -> Kinds:
+    """Which kinds of nodes accept the workload."""
+    table, terms, models = fleet.table, workload.affinity.node_terms, workload.gpu.models
+    assumed = _assumed(fleet, workload)
+    allowed = (assumed,) if assumed else workload.architecture
+    return Kinds(
+        architecture=table.holds(
+            ("architecture", allowed), lambda at: not allowed or table.labels[at].get(ARCH_LABEL, allowed[0]) in allowed
+        ),
+        taints=table.holds(
+            ("taints", workload.tolerations), lambda at: not repelling(table.kinds[at].taints, workload.tolerations)
+        ),
+        affinity=table.holds(("affinity", terms), lambda at: satisfies_any(table.labels[at], terms)),
+        model=table.holds(("model", models), lambda at: not models or table.gpu_model(at) in models),
+        assumed=assumed,
+    )
+
+
+def _assumed(fleet: FleetColumns, workload: Workload) -> str | None:
+    """The architecture to assume: none where the workload says, or where all nodes that say are alike."""
+    if workload.architecture or any(rule.key == ARCH_LABEL for term in workload.affinity.node_terms for rule in term):
+        return None
+    stated = {labels[ARCH_LABEL] for labels in fleet.table.labels if ARCH_LABEL in labels}
+    return ASSUMED_ARCHITECTURE if len(stated) > 1 else None
+
+
+def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) -> tuple[IntArray, IntArray]:
+    """Instances that the last decision wanted in each cluster, and those that hold room there."""
+    before = np.zeros(len(fleet), dtype=np.int64)
+    occupied = np.zeros(len(fleet), dtype=np.int64)
+    for at, cluster in enumerate(fleet.clusters):
+        here = cluster.running.get(workload.key)
+        if here is not None:
+            before[at], occupied[at] = here.wanted, max(0, here.existing - here.pending)
+    for claim in own:
+        at = fleet.position.get(claim.cluster, -1)
+        if at >= 0:
+            before[at] = max(before[at], claim.base + claim.instances)
+    return before, occupied
+
+
+def _promised(fleet: FleetColumns, workload: Workload, tally: Tally, own: tuple[Claim, ...]) -> IntArray:
+    """What others have in flight; a workload does not stand in its own way."""
+    promised = tally.displaced(workload)
+    for claim in own:
+        at = fleet.position.get(claim.cluster, -1)
+        if at >= 0:
+            promised[at] -= claim.instances * cost(claim.shape, shape_of(workload))
+    return promised
+
+
+def _quota(fleet: FleetColumns, workload: Workload, book: Book) -> IntArray:
+    room = np.full(len(fleet), LARGE, dtype=np.int64)
+    for at, cluster in enumerate(fleet.clusters):
+        if cluster.quotas:
+            room[at] = quota_room(cluster, workload, _quota_in_flight(book, cluster.name, workload))
+    return room
+
+
+def _quota_in_flight(book: Book, cluster: str, workload: Workload) -> dict[str, int]:
+    """What other workloads of the namespace were promised there and a quota does not show yet."""
+    total: dict[str, int] = {}
+    for claim in book.of(cluster):
+        if claim.workload != workload.key and claim.workload.partition("/")[0] == workload.namespace:
+            for name, amount in usage(dict(claim.shape[0])).items():
+                total[name] = total.get(name, 0) + amount * claim.instances
+    return total
+
+
+def _declared(fleet: FleetColumns, workload: Workload, accepted: BoolArray) -> IntArray:
+    """Room on nodes that are not there yet; they are taken to be like one that the cluster has now."""
+    if all(one.headroom is None for one in fleet.clusters):
+        return np.zeros(len(fleet), dtype=np.int64)
+    alike = fleet.any_row(accepted[fleet.class_of])
+    unasked = not (workload.affinity.node_terms or workload.gpu.models)
+    empty = np.array([len(block) == 0 for block in fleet.blocks], dtype=np.bool_)
+    return declared_room(fleet, workload, alike | (empty & unasked))

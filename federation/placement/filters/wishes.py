@@ -1,0 +1,107 @@
+"""Filters on what the workload says of clusters: regions, names, labels, tenant, its data, and what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from federation.labels import TENANT
+from federation.placement.filters.case import Case, Verdict
+from federation.placement.fleet.selectors import satisfies
+from federation.snapshot import Cluster
+
+
+def region(case: Case) -> Verdict:
+    """Drops clusters outside the allowed regions; an unknown region is not allowed."""
+    allowed = case.workload.affinity.regions
+    return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, "allowed"))
+
+
+def residency(case: Case) -> Verdict:
+    """Drops clusters outside the regions in which its data may be."""
+    allowed = case.workload.residency
+    text = "allowed for its data"
+    return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, text))
+
+
+def named(case: Case) -> Verdict:
+    """Drops clusters that the workload does not name or that it excludes, by member id or context."""
+    affinity = case.workload.affinity
+
+    def why(one: Cluster) -> str | None:
+        if one.name in affinity.exclude or one.context in affinity.exclude:
+            return "the workload excludes it"
+        if affinity.clusters and one.name not in affinity.clusters and one.context not in affinity.clusters:
+            return f"not among the clusters it names ({_listed(affinity.clusters)})"
+        return None
+
+    return _judged(case, bool(affinity.clusters or affinity.exclude), why)
+
+
+def labelled(case: Case) -> Verdict:
+    """Drops clusters whose labels do not meet the workload's expressions."""
+    wanted = case.workload.affinity.cluster_labels
+
+    def why(one: Cluster) -> str | None:
+        missed = next((rule for rule in wanted if not satisfies(one.labels, rule)), None)
+        return (
+            None
+            if missed is None
+            else f"cluster label {missed.key} {missed.operator} {_listed(missed.values)}".rstrip()
+        )
+
+    return _judged(case, bool(wanted), why)
+
+
+def tenant(case: Case) -> Verdict:
+    """Drops clusters of another tenant (label prewarm.dev/tenant); without the label a cluster is for everybody."""
+
+    def why(one: Cluster) -> str | None:
+        owner = one.labels.get(TENANT)
+        if owner is None or owner == case.workload.tenant:
+            return None
+        return f"reserved for tenant {owner}"
+
+    return _judged(case, True, why)
+
+
+def needs(case: Case) -> Verdict:
+    """Drops clusters where something that it needs is known to be absent, unless that will be brought there."""
+    wanted = sorted((kind, name) for kind, names in case.workload.needs.items() for name in names)
+    wanted.insert(0, ("namespace", case.workload.namespace))
+    if case.workload.priority_class:
+        wanted.append(("priorityclass", case.workload.priority_class))
+
+    def why(one: Cluster) -> str | None:
+        if one.present is None:
+            return None
+        for kind, name in wanted:
+            there = one.present.get(kind)
+            if there is not None and name not in there:
+                return _absent(kind, name)
+        return None
+
+    return _judged(case, not case.workload.brings_needs, why, holds=True)
+
+
+def _absent(kind: str, name: str) -> str:
+    what, _, namespace = kind.partition(":")
+    return f"no {what} {namespace}/{name}" if namespace else f"no {what} {name}"
+
+
+def _judged(case: Case, asked: bool, why: Callable[[Cluster], str | None], *, holds: bool = False) -> Verdict:
+    if not asked:
+        return Verdict(np.zeros(len(case.fleet), dtype=np.bool_), lambda _: "")
+    reasons = [why(one) for one in case.fleet.clusters]
+    dropped = np.array([text is not None for text in reasons], dtype=np.bool_)
+    return Verdict(dropped, lambda at: reasons[at] or "", holds)
+
+
+def _not_in(one: Cluster, allowed: Iterable[str], what: str) -> str:
+    place = "region unknown" if one.region is None else f"region {one.region}"
+    return f"{place} not {what} ({_listed(allowed)})"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(values)

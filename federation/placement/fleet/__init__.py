@@ -1,0 +1,1 @@
+"""The fleet in columns: what a decision passes over, rebuilt only where a cluster changed."""

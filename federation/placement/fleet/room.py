@@ -1,0 +1,96 @@
+"""How many instances fit: counted on nodes, not on sums, since a sum hides that every node is nearly full.
+
+What another decision promised and nobody has seen taken is subtracted in instances of this shape. Where the promised
+instances will land is the other scheduler's business, so each is taken to cost what it can cost at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.placement.fleet.compiled import FleetColumns
+from federation.placement.workload import GpuNeed, Workload
+from federation.snapshot import GPU_WHOLE
+from prewarm.domain import BoolArray, IntArray
+
+DECLARED_PODS = 110
+"""Pod slots of a declared node that does not say: the kubelet's default."""
+DECLARED_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpus")
+"""Names under which a declared node may count its GPUs."""
+LARGE = 1 << 40
+"""More instances than any cluster holds; keeps sums of them inside 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The request of one instance in the fleet's columns: (resource, amount) with amount > 0; names nobody has."""
+
+    amounts: tuple[tuple[int, int], ...]
+    unknown: tuple[str, ...]
+    gpu: GpuNeed
+
+
+def ask_of(fleet: FleetColumns, workload: Workload) -> Ask:
+    """What one instance asks of a node; a pod always takes a pod slot."""
+    wanted = {"pods": 1} | {name: amount for name, amount in workload.requests.items() if amount > 0}
+    known = tuple((at, wanted[name]) for at, name in enumerate(fleet.resources) if name in wanted)
+    return Ask(known, tuple(sorted(set(wanted).difference(fleet.resources))), workload.gpu)
+
+
+def row_room(fleet: FleetColumns, ask: Ask, rows: BoolArray) -> IntArray:
+    """Instances that one node of each row takes, (N,), 0 outside `rows`."""
+    room = np.full(len(fleet.count), LARGE, dtype=np.int64)
+    for resource, amount in ask.amounts:
+        np.minimum(room, fleet.free[resource] if amount == 1 else fleet.free[resource] // amount, out=room)
+    if needs_gpu(ask.gpu):
+        np.minimum(room, gpu_room(fleet, ask.gpu), out=room)
+    room[~rows] = 0
+    return room
+
+
+def needs_gpu(need: GpuNeed) -> bool:
+    """Whether an instance needs a GPU or a share of one."""
+    return need.count > 0 or need.milli > 0
+
+
+def gpu_room(fleet: FleetColumns, need: GpuNeed) -> IntArray:
+    """Instances that the GPUs of one node take, (N,): whole GPUs nobody uses, or shares that fit into single GPUs."""
+    if need.count > 0:
+        whole: IntArray = fleet.whole_gpus.astype(np.int64) // need.count
+        return whole
+    if need.milli >= GPU_WHOLE:
+        return fleet.whole_gpus.astype(np.int64)
+    if not fleet.gpu_free.shape[1]:
+        return np.zeros(len(fleet.count), dtype=np.int64)
+    shares: IntArray = (fleet.gpu_free // np.int16(need.milli)).sum(axis=1, dtype=np.int64)
+    return shares
+
+
+def cluster_room(fleet: FleetColumns, each: IntArray) -> IntArray:
+    """Instances that each cluster takes now, (C,), from those that each node takes."""
+    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.count), LARGE)
+
+
+def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:
+    """Instances that nodes would take which autoscaling could still add, (C,); 0 where no kind of node would do."""
+    room = np.zeros(len(fleet), dtype=np.int64)
+    for at, cluster in enumerate(fleet.clusters):
+        if cluster.headroom is not None and fits_kind[at]:
+            each = _on_declared(cluster.headroom.allocatable, workload)
+            room[at] = min(each * cluster.headroom.nodes, LARGE)
+    return room
+
+
+def _on_declared(allocatable: Mapping[str, int], workload: Workload) -> int:
+    """Instances that one node of the declared shape takes; its GPUs are whole and free."""
+    wanted = {"pods": 1} | {name: amount for name, amount in workload.requests.items() if amount > 0}
+    offered = {"pods": DECLARED_PODS, **allocatable}
+    room = min(offered.get(name, 0) // amount for name, amount in wanted.items())
+    if needs_gpu(workload.gpu):
+        gpus = max((offered.get(name, 0) for name in DECLARED_GPUS), default=0)
+        shares = GPU_WHOLE // workload.gpu.milli if 0 < workload.gpu.milli < GPU_WHOLE else 1
+        room = min(room, gpus // workload.gpu.count if workload.gpu.count else gpus * shares)
+    return room

@@ -1,0 +1,57 @@
+"""Scores of the clusters that passed the filters, by whoever gives the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.placement.explain.scores import totals
+from federation.placement.factors.table import factors_of
+from federation.placement.filters.case import Case
+from federation.placement.filters.sieve import Sieved
+from federation.placement.scorer import FACTORS, Question, Weighing
+from federation.placement.weighing import weigh
+from prewarm.domain import FloatArray, IntArray, PolicyTag
+
+STEADINESS = FACTORS.index("steadiness")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """at: (c,) positions of the clusters that passed; values: (C, F) of all clusters; scores: (c,).
+
+    merit: (C,) the score but for steadiness: what a place is worth to an instance that does not run there. stay: what
+    not having to move is worth to one that does.
+    """
+
+    case: Case
+    sieved: Sieved
+    at: IntArray
+    values: FloatArray
+    weighing: Weighing
+    tag: PolicyTag
+    scores: FloatArray
+    merit: FloatArray
+    stay: float
+
+
+def judge(case: Case, sieved: Sieved) -> Judged:
+    """Factors, weights and scores."""
+    at = np.flatnonzero(sieved.open)
+    values = factors_of(case)
+    weighing, tag = weigh(_question(case, at, values), case.terms.policy, case.terms.scorer if at.size else None)
+    weights = weighing.weights.copy()
+    scores = totals(values[at], weights, weighing.residual)
+    stay = float(weights[STEADINESS])
+    weights[STEADINESS] = 0.0
+    merit = values @ weights
+    if weighing.residual is not None:
+        merit[at] += weighing.residual
+    return Judged(case, sieved, at, values, weighing, tag, scores, merit, stay)
+
+
+def _question(case: Case, at: IntArray, values: FloatArray) -> Question:
+    names = tuple(case.fleet.clusters[position].name for position in at.tolist())
+    room = (case.occupied[at] + case.fits[at]).astype(np.float64)
+    return Question(case.fleet.snapshot, case.workload, names, values[at], room, case.now)

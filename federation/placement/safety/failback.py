@@ -1,0 +1,68 @@
+"""The way back: work that had to leave returns to a cluster that has been well for long enough, and not before.
+
+Pure over what is known: where the workload ran (`Home`), where it runs, and since when each cluster is ready. While a
+cluster is not yet well for `failback_s` it may keep what it has and gets nothing back; from then on the workload counts
+as at home there again, so that steadiness pulls it back instead of holding it away. How the return is carried out
+(surge first) is the business of `steps`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.placement.terms import Home
+from federation.snapshot import Cluster, MemberState
+from prewarm.domain import IntArray
+
+_UNLIMITED = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """anchor: (C,) where the workload counts as being for steadiness. most: (C,) limit while a cluster is not yet well.
+
+    said: a sentence for each cluster that is not yet well, or that work returns to.
+    """
+
+    anchor: IntArray
+    most: IntArray
+    said: tuple[str, ...]
+
+
+def well_for_s(cluster: Cluster, now: float) -> float:
+    """Seconds since the cluster is ready without a break, 0 where it is not."""
+    return max(0.0, now - cluster.since) if cluster.state is MemberState.READY else 0.0
+
+
+def way_back(
+    home: Home | None, clusters: tuple[Cluster, ...], before: IntArray, *, now: float, failback_s: float
+) -> Return:
+    """Where a workload that left its home counts as being, and what may not return yet."""
+    most = np.full(len(clusters), _UNLIMITED, dtype=np.int64)
+    if home is None:
+        return Return(before, most, ())
+    at_home = np.array([home.shares.get(one.name, 0) for one in clusters], dtype=np.int64)
+    missing = np.maximum(at_home - before, 0)
+    said = []
+    for at in np.flatnonzero(missing).tolist():
+        well_s = min(well_for_s(clusters[at], now), now - home.since)
+        if well_s < failback_s:
+            missing[at] = 0
+            most[at] = before[at]
+            if clusters[at].state is MemberState.READY:
+                said.append(f"{clusters[at].name} came back {well_s:.0f} s ago and must be well for {failback_s:.0f} s")
+        else:
+            said.append(f"{missing[at]} return to {clusters[at].name}, well for {well_s:.0f} s")
+    return Return(_anchored(before, at_home, missing), most, tuple(said))
+
+
+def _anchored(before: IntArray, at_home: IntArray, missing: IntArray) -> IntArray:
+    """`before` with the returning instances counted at home, taken from where they are more than at home."""
+    anchor = before + missing
+    surplus = np.maximum(before - at_home, 0)
+    wanted = int(missing.sum())
+    taken = np.clip(wanted - (np.cumsum(surplus) - surplus), 0, surplus)
+    anchored: IntArray = anchor - taken
+    return anchored

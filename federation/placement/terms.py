@@ -1,0 +1,42 @@
+"""Everything that placement is told besides the fleet and the workload: policy, people's word, and what was seen.
+
+One frozen value, so that a decision can be taken again later from what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from federation.placement.scorer import Scorer
+from federation.snapshot import frozen
+from prewarm.domain import Mode, Override
+from prewarm.settings import PlacementPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a workload ran before it had to leave: instances by cluster, and when it left."""
+
+    shares: Mapping[str, int]
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds while a decision is taken.
+
+    moved: instances moved between clusters within the last hour. growth: by cluster and resource, what the forecast
+    adds to what runs there. step_down: most instances that one decision takes from a cluster. disruptions: instances
+    that may be taken from a cluster now (its PodDisruptionBudget), absent for no limit. homes: by workload key.
+    """
+
+    policy: PlacementPolicy = field(default_factory=PlacementPolicy)
+    scorer: Scorer | None = None
+    mode: Mode = Mode.SHADOW
+    overrides: tuple[Override, ...] = ()
+    growth: Mapping[str, Mapping[str, int]] = field(default_factory=frozen)
+    homes: Mapping[str, Home] = field(default_factory=frozen)
+    moved: int = 0
+    step_down: int | None = None
+    disruptions: Mapping[str, int] = field(default_factory=frozen)
