@@ -84,6 +84,8 @@ class Placement:
     flip: Flip | None = None
     ages_s: Mapping[str, float | None] = field(default_factory=frozen)
     """Age of the oldest datum that each considered cluster was judged by."""
+    preferred: Mapping[str, int] = field(default_factory=frozen)
+    """Where the instances would be if the better clusters had more room; empty where nothing overflows."""
     reserved_until: float | None = None
     reasons: tuple[Reason, ...] = ()
     vetoes: tuple[str, ...] = ()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from federation.placement.allot import allot
 from federation.placement.answer import Placement
+from federation.placement.divide.allot import allot
 from federation.placement.explain.answering import answer
+from federation.placement.factors.judged import judge
 from federation.placement.filters.examine import examine
 from federation.placement.filters.sieve import sieve
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.follow import follow
-from federation.placement.judged import judge
 from federation.placement.reserve.book import EMPTY, Book
 from federation.placement.reserve.tally import Tally, tally_of
 from federation.placement.terms import Terms

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from federation.placement.allot import Allotted
 from federation.placement.answer import ClusterScore, Placement, Share
+from federation.placement.divide.allot import Allotted
 from federation.placement.explain.flip import nearest_flip
 from federation.placement.explain.scores import cluster_scores
 from federation.placement.explain.sentences import reasons_of
+from federation.placement.factors.judged import Judged
 from federation.placement.filters.standing import oldest_s
-from federation.placement.judged import Judged
 from federation.snapshot import frozen
 from prewarm.domain import IntArray, decision_id
 
@@ -36,6 +38,7 @@ def answer(judged: Judged, allotted: Allotted) -> Placement:
         runner_up=names[1] if len(names) > 1 else None,
         margin=ranked[0].score - ranked[1].score if len(names) > 1 else None,
         flip=nearest_flip(names, values, weights, judged.scores[order]),
+        preferred=_preferred(case.fleet.names, allotted),
         ages_s=frozen({one.name: oldest_s(one, case.now) for one in case.fleet.clusters}),
         reasons=reasons_of(judged, allotted, ranked),
         vetoes=allotted.vetoes,
@@ -56,6 +59,13 @@ def _ranked(judged: Judged, order: IntArray) -> tuple[ClusterScore, ...]:
         residual=None if residual is None else np.asarray(residual)[order],
         room=(case.occupied + case.fits)[at],
     )
+
+
+def _preferred(names: tuple[str, ...], allotted: Allotted) -> Mapping[str, int]:
+    counts = allotted.preferred
+    if counts is None:
+        return frozen()
+    return frozen({names[at]: int(counts[at]) for at in np.flatnonzero(counts).tolist()})
 
 
 def _shares(names: tuple[str, ...], allotted: Allotted) -> tuple[Share, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from federation.placement.allot import Allotted
 from federation.placement.answer import ClusterScore
-from federation.placement.judged import Judged
+from federation.placement.divide.allot import Allotted
+from federation.placement.factors.judged import Judged
 from federation.snapshot import ARCH_LABEL
 from prewarm.domain import Reason
 
@@ -16,6 +16,7 @@ def reasons_of(judged: Judged, allotted: Allotted, ranked: tuple[ClusterScore, .
     found = [Reason("override", words) for words in allotted.bounds.words]
     found += [Reason("failback", words) for words in allotted.said]
     found += _choice(ranked)
+    found += _overflow(judged, allotted)
     found += _new_nodes(judged, allotted)
     found += _shape(judged, allotted)
     return tuple(found)
@@ -34,6 +35,16 @@ def _choice(ranked: tuple[ClusterScore, ...]) -> list[Reason]:
     ahead = f"{first.cluster} scores {first.score:.3f}, {second.cluster} {second.score:.3f}"
     text = f"{ahead}: best by {name} (+{gain:.3f})" if gain > 0 else f"{ahead}: equal, decided by name"
     return [Reason("score", text, first.score, second.score)]
+
+
+def _overflow(judged: Judged, allotted: Allotted) -> list[Reason]:
+    """Instances that are not where they were best because there is no room."""
+    if allotted.preferred is None:
+        return []
+    short = np.maximum(allotted.preferred - allotted.counts, 0)
+    clusters = judged.case.fleet.clusters
+    full = [f"{short[at]} more in {clusters[at].name}" for at in np.flatnonzero(short).tolist()]
+    return [Reason("overflow", f"no room for {', '.join(full)}; they go to the next best", float(short.sum()))]
 
 
 def _new_nodes(judged: Judged, allotted: Allotted) -> list[Reason]:

@@ -37,7 +37,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """Claims by cluster, in the order in which they were made; `next_expiry` is the earliest of their ends.
+    """Claims by cluster, in the order in which they were made; none of them ends before `next_expiry`.
 
     where: clusters in which a workload may have a claim, so that its own are found without looking at all.
     """
@@ -52,7 +52,7 @@ class Book:
 
     def own(self, workload: str) -> tuple[Claim, ...]:
         """The claims of one workload."""
-        here = self.where.get(workload, ())
+        here = set(self.where.get(workload, ()))
         return tuple(one for cluster in here for one in self.of(cluster) if one.workload == workload)
 
 
@@ -65,12 +65,11 @@ def shape_of(workload: Workload) -> Shape:
 
 
 def reserve(book: Book, claims: Iterable[Claim]) -> Book:
-    """The book with new claims; an older claim of the same workload in the same cluster is replaced."""
+    """The book with new claims."""
     held, where, earliest = dict(book.claims), dict(book.where), book.next_expiry
     for claim in claims:
-        where[claim.workload] = tuple({*where.get(claim.workload, ()), claim.cluster})
-        others = tuple(one for one in held.get(claim.cluster, ()) if one.workload != claim.workload)
-        held[claim.cluster] = (*others, claim)
+        where[claim.workload] = (*where.get(claim.workload, ()), claim.cluster)
+        held[claim.cluster] = (*held.get(claim.cluster, ()), claim)
         earliest = min(earliest, claim.until)
     return Book(frozen(held), frozen(where), earliest)
 
@@ -98,8 +97,15 @@ def cancel(book: Book, decision: str) -> Book:
 
 
 def withdraw(book: Book, workload: str) -> Book:
-    """The book without the claims of one workload (it was deleted)."""
-    return _kept(book, lambda claim: claim.workload != workload)
+    """The book without the claims of one workload: it was deleted, or a newer decision takes their place."""
+    clusters = book.where.get(workload, ())
+    if not clusters:
+        return book
+    held = dict(book.claims)
+    for cluster in set(clusters):
+        _put(held, cluster, tuple(one for one in held.get(cluster, ()) if one.workload != workload))
+    where = {key: named for key, named in book.where.items() if key != workload}
+    return replace(book, claims=frozen(held), where=frozen(where))
 
 
 def _kept(book: Book, keep: Callable[[Claim], bool]) -> Book:

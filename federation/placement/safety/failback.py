@@ -12,11 +12,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from federation.placement.answer import Placement
 from federation.placement.terms import Home
-from federation.snapshot import Cluster, MemberState
+from federation.snapshot import Cluster, MemberState, frozen
 from prewarm.domain import IntArray
 
 _UNLIMITED = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Where a workload was at home, None for nowhere else; before: (C,) what runs; fits: (C,) what more would fit."""
+
+    home: Home | None
+    before: IntArray
+    fits: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +46,9 @@ def well_for_s(cluster: Cluster, now: float) -> float:
     return max(0.0, now - cluster.since) if cluster.state is MemberState.READY else 0.0
 
 
-def way_back(
-    home: Home | None, clusters: tuple[Cluster, ...], before: IntArray, *, now: float, failback_s: float
-) -> Return:
+def way_back(stay: Stay, clusters: tuple[Cluster, ...], *, now: float, failback_s: float) -> Return:
     """Where a workload that left its home counts as being, and what may not return yet."""
-    most = np.full(len(clusters), _UNLIMITED, dtype=np.int64)
+    home, before, most = stay.home, stay.before, np.full(len(clusters), _UNLIMITED, dtype=np.int64)
     if home is None:
         return Return(before, most, ())
     at_home = np.array([home.shares.get(one.name, 0) for one in clusters], dtype=np.int64)
@@ -54,7 +62,9 @@ def way_back(
             if clusters[at].state is MemberState.READY:
                 said.append(f"{clusters[at].name} came back {well_s:.0f} s ago and must be well for {failback_s:.0f} s")
         else:
-            said.append(f"{missing[at]} return to {clusters[at].name}, well for {well_s:.0f} s")
+            missing[at] = min(int(missing[at]), int(stay.fits[at]))
+            if missing[at]:
+                said.append(f"{missing[at]} may return to {clusters[at].name}, well for {well_s:.0f} s")
     return Return(_anchored(before, at_home, missing), most, tuple(said))
 
 
@@ -66,3 +76,16 @@ def _anchored(before: IntArray, at_home: IntArray, missing: IntArray) -> IntArra
     taken = np.clip(wanted - (np.cumsum(surplus) - surplus), 0, surplus)
     anchored: IntArray = anchor - taken
     return anchored
+
+
+def remember(home: Home | None, placement: Placement, clusters: tuple[Cluster, ...]) -> Home | None:
+    """The home to keep after a decision: made when work has to leave or overflows, dropped when it is back."""
+    now_at = {share.cluster: share.replicas for share in placement.shares}
+    known = {one.name: one.state for one in clusters}
+    if home is not None:
+        back = all(now_at.get(name, 0) >= count for name, count in home.shares.items() if name in known)
+        return None if back else home
+    left = [one.cluster for one in placement.shares if one.before and known.get(one.cluster) is MemberState.DARK]
+    if left:
+        return Home(frozen({one.cluster: one.before for one in placement.shares if one.before}), placement.at)
+    return Home(placement.preferred, placement.at) if placement.preferred else None

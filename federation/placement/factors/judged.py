@@ -8,10 +8,10 @@ import numpy as np
 
 from federation.placement.explain.scores import totals
 from federation.placement.factors.table import factors_of
+from federation.placement.factors.weighing import weigh
 from federation.placement.filters.case import Case
 from federation.placement.filters.sieve import Sieved
 from federation.placement.scorer import FACTORS, Question, Weighing
-from federation.placement.weighing import weigh
 from prewarm.domain import FloatArray, IntArray, PolicyTag
 
 STEADINESS = FACTORS.index("steadiness")

@@ -6,15 +6,15 @@ autoscaling would have to add, and the answer says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from federation.placement.divide.division import Wish, divide_many
 from federation.placement.divide.limits import ROUND, Limits
 from federation.placement.divide.ties import ties_of
-from federation.placement.judged import Judged
-from federation.placement.safety.failback import Return, way_back
+from federation.placement.factors.judged import Judged
+from federation.placement.safety.failback import Return, Stay, way_back
 from federation.placement.safety.limits import Allowance, Change, shrink
 from federation.placement.safety.overrides import Bounds, bounds_of, spoken_of
 from federation.snapshot import MemberState
@@ -27,12 +27,13 @@ _UNLIMITED = 1 << 40
 class Allotted:
     """counts: (C,) instances of each cluster; waiting: (C,) those of them on nodes yet to come; replicas: asked in all.
 
-    before: (C,) what ran there, 0 where a cluster is lost. tie: (C,) who goes first among equals. vetoes and said: what
-    safety and failback have to say.
+    preferred: (C,) what it would be if the better clusters had more room, None where nothing overflows. before: (C,)
+    what ran there. tie: (C,) who goes first among equals. vetoes and said: what safety and failback have to say.
     """
 
     counts: IntArray
     waiting: IntArray
+    preferred: IntArray | None
     before: IntArray
     tie: FloatArray
     replicas: int
@@ -50,9 +51,8 @@ def allot(judged: Judged) -> Allotted:
     """The division of one workload."""
     case, workload, policy = judged.case, judged.case.workload, judged.case.terms.policy
     before = np.where(_gone(judged), 0, case.before)
-    back = way_back(
-        case.terms.homes.get(workload.key), case.fleet.clusters, before, now=case.now, failback_s=policy.failback_s
-    )
+    home = Stay(case.terms.homes.get(workload.key), before, case.fits)
+    back = way_back(home, case.fleet.clusters, now=case.now, failback_s=policy.failback_s)
     room = _room(judged, before, back)
     found = spoken_of(case.terms.overrides, workload.key, now=case.now)
     free = np.full_like(before, _UNLIMITED)
@@ -65,7 +65,15 @@ def allot(judged: Judged) -> Allotted:
     counts, waiting = divided(judged, bounds, limits)
     target, vetoes = _safe(judged, before, counts + waiting, bounds)
     return Allotted(
-        target, np.minimum(waiting, target), before, limits.tie[0], bounds.replicas, bounds, vetoes, back.said
+        counts=target,
+        waiting=np.minimum(waiting, target),
+        preferred=_preferred(judged, bounds, counts, limits),
+        before=case.before,
+        tie=limits.tie[0],
+        replicas=bounds.replicas,
+        bounds=bounds,
+        vetoes=vetoes,
+        said=back.said,
     )
 
 
@@ -123,6 +131,18 @@ def _together(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray,
     counts[order[0]] = min(total, int(most[order[0]]))
     waiting[order[0]] = total - counts[order[0]]
     return counts, waiting
+
+
+def _preferred(judged: Judged, bounds: Bounds, counts: IntArray, limits: Limits) -> IntArray | None:
+    """The division if no cluster that passed were full; None where that makes no difference."""
+    full = judged.sieved.open & (counts >= limits.most[0]) & (bounds.most > limits.most[0])
+    if judged.weighing.temperature > 0 or not judged.case.workload.splittable or not full.any():
+        return None
+    most = judged.case.workload.spread.max_per_cluster
+    limit = np.minimum(bounds.most, _UNLIMITED if most is None else most)
+    roomy = np.where(judged.sieved.open, np.maximum(limit, limits.most[0]), limits.most[0])
+    ideal = _divided(judged, bounds.replicas, replace(limits, most=roomy[None, :]))
+    return ideal if (ideal != counts).any() else None
 
 
 def _safe(judged: Judged, before: IntArray, target: IntArray, bounds: Bounds) -> tuple[IntArray, tuple[str, ...]]:
