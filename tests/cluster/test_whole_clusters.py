@@ -113,7 +113,7 @@ def test_the_merged_kubeconfig_reaches_each_cluster_as_its_own_administrator(fle
     path = fleet.kubeconfig()
     kubectl = fleet["eu"].kubectl
     config = json.loads(kubectl.run("config", "view", "--kubeconfig", str(path), "-o", "json"))
-    assert [one["name"] for one in config["contexts"]] == ["eu", "us", "ap"]
+    assert [one["name"] for one in config["contexts"]] == ["ap", "eu", "us"]
     assert len({cluster.token for cluster in fleet}) == 3
     with pytest.raises(StatusError, match="401"):
         type(fleet["eu"].admin)(fleet["us"].server, fleet["eu"].token, fleet["us"].identity.ca_file).call("GET", "/api")
