@@ -90,6 +90,7 @@ class WorkloadForm(_Strict):
     kind: Literal["knative", "deployment", "job"] = "deployment"
     replicas: Count
     requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
     gpu: GpuForm = GpuForm()
     affinity: AffinityForm = AffinityForm()
     tolerations: list[TolerationForm] = []
@@ -123,6 +124,7 @@ def read_form(raw: object, place: str) -> Workload:
         kind=form.kind,
         replicas=form.replicas,
         requests=frozen(requests),
+        limits=frozen({name: amount_of(name, raw, f"{place}.limits.{name}") for name, raw in form.limits.items()}),
         gpu=_gpu(form.gpu, requests),
         affinity=affinity,
         tolerations=tuple(

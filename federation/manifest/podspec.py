@@ -9,7 +9,7 @@ the pod as a whole replaces the sum (KEP-2837).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from federation.labels import GPU_MILLI, GPU_MODELS
 from federation.manifest.fields import Json, counted, listed, rows, table
@@ -25,19 +25,36 @@ _POD_LEVEL = ("cpu", "memory")
 
 def requests_of(pod: Json, place: str) -> dict[str, int]:
     """Requests of one instance by resource, in base units (CPU in thousandths), zeros left out."""
+    return _counted(pod, place, _requests)
+
+
+def limits_of(pod: Json, place: str) -> dict[str, int]:
+    """Limits of one instance likewise, of resources that something in it limits; the request where one is missing."""
+    named: set[str] = set()
+
+    def limits(holder: Json, here: str) -> dict[str, int]:
+        told = table(table(holder, "resources", here), "limits", f"{here}.resources")
+        named.update(told)
+        return _requests(holder, here) | _amounts(told, f"{here}.resources.limits")
+
+    total = _counted(pod, place, limits)
+    return {name: amount for name, amount in total.items() if name in named}
+
+
+def _counted(pod: Json, place: str, amounts: Callable[[Json, str], dict[str, int]]) -> dict[str, int]:
     together: Counter[str] = Counter()
     for container, where in rows(pod, "containers", place):
-        together.update(_requests(container, where))
+        together.update(amounts(container, where))
     largest: Counter[str] = Counter()
     sidecars: Counter[str] = Counter()
     for container, where in rows(pod, "initContainers", place):
-        own = _requests(container, where)
+        own = amounts(container, where)
         if container.get("restartPolicy") == "Always":
             sidecars.update(own)
         else:
             largest |= Counter(own) + sidecars
     total = (together + sidecars) | largest
-    whole = _requests(pod, place)
+    whole = amounts(pod, place)
     total.update({name: whole[name] - total[name] for name in _POD_LEVEL if name in whole})
     total.update(_amounts(table(pod, "overhead", place), f"{place}.overhead"))
     return {name: amount for name, amount in sorted(total.items()) if amount}

@@ -16,7 +16,7 @@ from federation.manifest.documents import COMPANIONS, KINDS, read_documents
 from federation.manifest.fields import Json, counted, listed, switched, table, text, whole
 from federation.manifest.form import read_form
 from federation.manifest.nodes import architectures, node_terms, preferred, tolerations
-from federation.manifest.podspec import amount_of, gpu_of, references, requests_of
+from federation.manifest.podspec import amount_of, gpu_of, limits_of, references, requests_of
 from federation.placement.workload import Affinity, Caller, Spread, Workload
 from federation.snapshot import frozen
 from prewarm.domain import InputError, function_key
@@ -115,6 +115,7 @@ def _from_pod(workload: Workload, pod: Json, place: str) -> Workload:
     return replace(
         workload,
         requests=frozen(requests_of(pod, place)),
+        limits=frozen(limits_of(pod, place)),
         affinity=Affinity(node_terms=terms, preferred=preferred(pod, place)),
         tolerations=tolerations(pod, place),
         architecture=architectures(terms),
