@@ -229,6 +229,10 @@ class PlacementPolicy:
     """Most instances moved between clusters in an hour, new ones not counted."""
     failback_s: Lasting = 300.0
     """A cluster that came back must be well for this long before work returns to it."""
+    delay_price_per_s: Annotated[float, Interval(ge=0, le=1e6)] = 3.0
+    """Price of a second of delay of one call, in the unit of cold_cost; 0 keeps one shared pool for each function."""
+    own_pool_at: Positive = 1.0
+    """A region gets a pool of its own where it saves so many times in delay what splitting the pool costs."""
     paused: bool = False
     """The kill switch: nothing is placed or moved."""
 
