@@ -8,13 +8,14 @@ that admission and validation speak as they would.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from federation.apply.objects import Ref, path_of, ref_of
-from federation.apply.plan import why_not_removed
+from federation.apply.state.objects import Ref, path_of, ref_of
+from federation.apply.state.plan import why_not_removed
 from federation.labels import FIELD_MANAGER
-from federation.members.api import APPLY, Api, MemberError, RefusedError
+from federation.members.api import APPLY, Api, MemberError, RefusedError, UnreachableError
 
 Json = dict[str, Any]
 
@@ -113,6 +114,20 @@ class RehearsalWriter:
     async def remove(self, ref: Ref) -> str | None:
         """Whether it could be deleted."""
         return await _remove(self.api, ref, {"dryRun": "All"})
+
+
+def writers_of(
+    clients: Callable[[], Mapping[str, Api]], *, kind: Callable[[Api], Writer] = ServerWriter
+) -> Callable[[str], Writer]:
+    """A writer for each member that `clients` holds when it is asked for; UnreachableError for any other."""
+
+    def find(member: str) -> Writer:
+        api = clients().get(member)
+        if api is None:
+            raise UnreachableError(member, "is not a member of the fleet")
+        return kind(api)
+
+    return find
 
 
 async def read_object(api: Api, ref: Ref) -> Json | None:

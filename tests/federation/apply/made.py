@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from federation.apply.carry import Carrier
-from federation.apply.journal import Intent, intent_json, intent_of
-from federation.apply.means import Limits, Means
-from federation.apply.objects import Ref, path_of
-from federation.apply.rollout import Rollout, works_of
-from federation.apply.writer import ServerWriter
+from federation.apply.rollout.carry import Carrier
+from federation.apply.rollout.journal import Intent, intent_json, intent_of
+from federation.apply.rollout.means import Limits, Means
+from federation.apply.rollout.work import Rollout, works_of
+from federation.apply.state.objects import Ref, path_of
+from federation.apply.writer import writers_of
 from tests.federation.apply.fake import FakeApi
 from tests.federation.manifest.made import deployment
 
@@ -60,7 +60,7 @@ class Fleet:
         self.journal = MemoryJournal()
         self.observer = Says()
         self.means = Means(
-            {name: ServerWriter(api) for name, api in self.apis.items()},
+            writers_of(lambda: self.apis),
             self.journal,
             self.observer,
             Limits(member_s=0.2, ready_s=0.2),

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from federation.apply.carry import Carrier
-from federation.apply.means import Limits, Means
-from federation.apply.objects import Ref, path_of
-from federation.apply.plan import Verb
-from federation.apply.rollout import Report, Stage, State, Verdict
-from federation.apply.writer import RehearsalWriter
+from federation.apply.rollout.carry import Carrier
+from federation.apply.rollout.means import Limits, Means
+from federation.apply.rollout.work import Report, Stage, State, Verdict
+from federation.apply.state.objects import Ref, path_of
+from federation.apply.state.plan import Verb
+from federation.apply.writer import RehearsalWriter, writers_of
 from federation.members.api import RefusedError
 from tests.federation.apply.fake import Call, Crash, FakeApi, dark, on_write
 from tests.federation.apply.made import PATH, Fleet, MemoryJournal, Says, rollout
@@ -319,7 +319,7 @@ async def test_a_member_that_left_the_fleet_keeps_its_intent() -> None:
     fleet.apis["eu-1"].after = on_write(1, Crash())
     with pytest.raises(BaseExceptionGroup):
         await fleet.place("p1", {"eu-1": 3}, {})
-    gone = Carrier(Means({}, fleet.journal, fleet.observer))
+    gone = Carrier(Means(writers_of(dict), fleet.journal, fleet.observer))
     [report] = await gone.resume()
     assert (report.verdict, report.why) == (Verdict.UNFINISHED, "eu-1: is not a member of the fleet")
     assert list(fleet.journal.kept) == ["p1"]
@@ -363,7 +363,7 @@ async def test_at_most_so_many_members_are_written_at_a_time() -> None:
             busy -= 1
             return await super().read(ref)
 
-    means = Means({name: Slow(api) for name, api in apis.items()}, MemoryJournal(), Says(), Limits(members=2))
+    means = Means(writers_of(lambda: apis, kind=Slow), MemoryJournal(), Says(), Limits(members=2))
     report = await Carrier(means).rehearse(rollout("p1", dict.fromkeys(names, 1), {}))
     assert len(report.outcomes) == 6
     assert most == 2
@@ -374,7 +374,7 @@ async def test_a_rehearsal_has_the_shape_of_the_real_thing_and_keeps_nothing() -
     await fleet.place("p1", {"eu-1": 4}, {})
     before = fleet.versions()
     fleet.apis["eu-2"].fault = on_write(1, RefusedError("eu-2", 422, reason="Invalid", message="denied by policy"))
-    means = Means({name: RehearsalWriter(api) for name, api in fleet.apis.items()}, MemoryJournal(), Says())
+    means = Means(writers_of(lambda: fleet.apis, kind=RehearsalWriter), MemoryJournal(), Says())
     report = await Carrier(means).rehearse(rollout("p2", {"eu-1": 3, "eu-2": 1}, {"eu-1": 4}))
     assert report.verdict is Verdict.REHEARSED
     assert told(report) == [("eu-1", "drain", "written"), ("eu-2", "surge", "failed")]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from federation.apply.objects import Ref, path_of
-from federation.apply.owned import is_ours, other_owners, owned_part
+from federation.apply.state.objects import Ref, path_of
+from federation.apply.state.owned import is_ours, other_owners, owned_part
 from federation.apply.writer import Contest, ContestedError, RehearsalWriter, ServerWriter
 from federation.manifest.share import marked
 from federation.members.api import RefusedError

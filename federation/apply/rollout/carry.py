@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
-from federation.apply.journal import Intent, Undo, intent_for
-from federation.apply.means import Means
-from federation.apply.objects import ref_of
-from federation.apply.plan import Step, Verb
-from federation.apply.rollout import Outcome, Report, Rollout, Stage, State, Verdict, Work
-from federation.apply.survey import Survey, survey_all, survey_work, undo_of
+from federation.apply.rollout.journal import Intent, Undo, intent_for
+from federation.apply.rollout.means import Means
+from federation.apply.rollout.survey import Survey, survey_all, survey_work, undo_of
+from federation.apply.rollout.work import Outcome, Report, Rollout, Stage, State, Verdict, Work
+from federation.apply.state.objects import ref_of
+from federation.apply.state.plan import Step, Verb
 from federation.apply.writer import Writer
 from federation.members.api import MemberError
 
@@ -125,7 +125,7 @@ class Carrier:
     async def _write(self, survey: Survey, *, force: bool) -> Outcome:
         work = survey.work
         try:
-            writer = self._means.writer(work.member)
+            writer = self._means.writers(work.member)
             steps = await self._means.within(work.member, _write_steps(writer, survey.steps, force=force))
         except MemberError as error:
             return Outcome(work.member, work.stage, State.FAILED, survey.steps, str(error))
@@ -181,7 +181,7 @@ class Carrier:
         async def one(member: str) -> Outcome:
             mine = [undo for undo in progress.intent.undo if undo.member == member]
             try:
-                writer = self._means.writer(member)
+                writer = self._means.writers(member)
                 steps = await self._means.within(member, _put_back(writer, mine, force=progress.intent.force))
             except MemberError as error:
                 return Outcome(member, Stage.SURGE, State.STUCK, why=str(error))

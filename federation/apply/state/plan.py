@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from federation.apply.diff import Change, changes_to
-from federation.apply.objects import Ref, is_secret, making_order, ref_of, removing_order
-from federation.apply.owned import is_ours, other_owners, owned_part
+from federation.apply.state.diff import Change, changes_to
+from federation.apply.state.objects import Ref, is_secret, making_order, ref_of, removing_order
+from federation.apply.state.owned import is_ours, other_owners, owned_part
 
 Json = dict[str, Any]
 

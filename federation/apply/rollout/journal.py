@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from federation.apply.objects import Ref
-from federation.apply.rollout import Rollout, Stage, Work, ref_json, work_json, work_of
+from federation.apply.rollout.work import Rollout, Stage, Work, ref_json, work_json, work_of
+from federation.apply.state.objects import Ref
 from federation.manifest.fields import Json
 from prewarm.store.people import documents
 from prewarm.store.records import drop_record, put_record

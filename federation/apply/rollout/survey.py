@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from federation.apply.journal import Undo
-from federation.apply.means import Means
-from federation.apply.objects import Ref, is_secret
-from federation.apply.owned import joined, owned_part, part_like
-from federation.apply.plan import Step, Verb, plan_objects
-from federation.apply.rollout import Work
+from federation.apply.rollout.journal import Undo
+from federation.apply.rollout.means import Means
+from federation.apply.rollout.work import Work
+from federation.apply.state.objects import Ref, is_secret
+from federation.apply.state.owned import joined, owned_part, part_like
+from federation.apply.state.plan import Step, Verb, plan_objects
 from federation.manifest.fields import Json
 from federation.members.api import MemberError
 
@@ -42,7 +42,7 @@ async def survey_all(works: Iterable[Work], means: Means) -> list[Survey]:
 
 
 async def _read(work: Work, means: Means) -> dict[Ref, Json | None]:
-    writer = means.writer(work.member)
+    writer = means.writers(work.member)
     return {ref: await writer.read(ref) for ref in work.refs}
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from federation.apply.journal import Journal
-from federation.apply.objects import Ref
+from federation.apply.rollout.journal import Journal
+from federation.apply.state.objects import Ref
 from federation.apply.writer import Writer
 from federation.members.api import UnreachableError
 
@@ -37,18 +37,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Everything that a rollout needs. `writers` by member."""
+    """Everything that a rollout needs.
 
-    writers: Mapping[str, Writer]
+    writers: a member's writer, made when it is used, since members come and go; UnreachableError where the fleet has no
+    such member.
+    """
+
+    writers: Callable[[str], Writer]
     journal: Journal
     observer: Observer
     limits: Limits = field(default_factory=Limits)
-
-    def writer(self, member: str) -> Writer:
-        """The member's writer; UnreachableError where the fleet has no such member."""
-        if member not in self.writers:
-            raise UnreachableError(member, "is not a member of the fleet")
-        return self.writers[member]
 
     async def within(self, member: str, work: Awaitable[T]) -> T:
         """`work` under the member's deadline; UnreachableError where it takes longer."""

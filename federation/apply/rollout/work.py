@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from federation.apply.objects import WORKLOAD_KINDS, Ref, ref_of
-from federation.apply.plan import Step
+from federation.apply.state.objects import WORKLOAD_KINDS, Ref, ref_of
+from federation.apply.state.plan import Step
 from federation.manifest.fields import Json
 from federation.manifest.share import marked, object_for
 

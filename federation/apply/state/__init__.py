@@ -1,0 +1,1 @@
+"""What is wanted against what is there, as values: kinds, ownership, differences, and the plan for one cluster."""
