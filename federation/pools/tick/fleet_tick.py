@@ -1,0 +1,194 @@
+"""One tick of the fleet: the totals that `prewarm.control` decided, divided over the clusters.
+
+The total of a function is what the tick decided (its bounds, budget and overrides have spoken); where a region's own
+pool pays, its parts are sized for themselves by the same newsvendor rule and may need a few more in all, within the
+function's maximum, and never where a person spoke or data is missing. What was planned last is where a plan starts,
+so it does not wait for members to report; what members report says how much room there is.
+
+Pure over its arguments. `FleetPlan` is both the answer and the memory: hand it back at the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from federation.pools.plan import plan_pools
+from federation.pools.question import (
+    ClusterRoom,
+    Limits,
+    PoolDemand,
+    PoolPlan,
+    Preference,
+    SeedArray,
+    Steadiness,
+    seeds_of,
+)
+from federation.pools.regions import Demand, OpeningRule, OpenPools, open_regions
+from federation.pools.split import by_place
+from federation.pools.tick.bounds import limits_of, spoken
+from federation.pools.tick.observed import Report, read_reports
+from federation.pools.tick.sites import MIB, Sites, sites_of
+from federation.pools.tick.value import Callers, Values, pool_values
+from federation.snapshot import Snapshot, frozen
+from prewarm.control import TickDecisions
+from prewarm.domain import BoolArray, FloatArray, FunctionKey, IntArray, Override
+from prewarm.policy.columns import UNBOUNDED
+from prewarm.policy.pool import pool_target
+from prewarm.settings import PlacementPolicy
+
+HOUR_S = 3600.0
+STEP_S = 60.0
+UNKNOWN_DELAY_MS = 50.0
+"""Delay that stands in for one that nobody knows when pools of a region's own are weighed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTerms:
+    """What holds while a fleet tick is planned.
+
+    promised_mib: by cluster, room that placements of other workloads reserved and that is not yet seen taken.
+    priority: by function key, 0 where absent.
+    """
+
+    policy: PlacementPolicy = field(default_factory=PlacementPolicy)
+    overrides: tuple[Override, ...] = ()
+    promised_mib: Mapping[str, int] = field(default_factory=frozen)
+    priority: Mapping[FunctionKey, int] = field(default_factory=frozen)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlan:
+    """A planned tick: `answer` says how many where, the rest says why; rows as in `tick.state.keys`."""
+
+    tick: TickDecisions
+    sites: Sites
+    callers: Callers
+    values: Values
+    opened: OpenPools
+    answer: PoolPlan
+    heard: Mapping[tuple[int, int], tuple[Override, ...]]
+    terms: FleetTerms
+    reports: Mapping[str, Report]
+    moves: tuple[tuple[float, int], ...]
+    """When instances moved for the better within the last hour, and how many."""
+
+    @property
+    def keys(self) -> tuple[FunctionKey, ...]:
+        """The functions, in order of the rows."""
+        return self.tick.state.keys
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clusters, in order of the columns."""
+        return self.sites.names
+
+
+def plan_fleet(
+    tick: TickDecisions, snapshot: Snapshot, last: FleetPlan | None, *, callers: Callers, terms: FleetTerms, now: float
+) -> FleetPlan:
+    """Divide the tick's totals over the snapshot's clusters."""
+    keys, policy = tick.state.keys, terms.policy
+    sites = sites_of(snapshot, policy=policy, since_lost={} if last is None else last.sites.since_lost, now=now)
+    reports = read_reports(sites.clusters, keys, {} if last is None else last.reports)
+    before = _before(last, keys, sites.names, reports)
+    size = np.maximum(np.rint(tick.policy.memory_gb * 1e9 / MIB), 1).astype(np.int64)
+    held_mib = np.array([int(reports[name].bound @ size) for name in sites.names], dtype=np.int64)
+    values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)
+    limits = limits_of(sites, before, size)
+    heard = spoken(limits, terms.overrides, rows=tick.state.rows, names=sites.names, before=before, now=now)
+    opened, wanted, parts = _opened(tick, sites, callers, values, limits=limits, last=last, rule=_rule(policy))
+    recent = tuple(one for one in (() if last is None else last.moves) if now - one[0] < HOUR_S)
+    promised = np.array([terms.promised_mib.get(name, 0) for name in sites.names], dtype=np.int64)
+    answer = plan_pools(
+        PoolDemand(wanted, size, _seeds(last, keys), _priority(terms, keys)),
+        ClusterRoom(np.maximum(sites.free + held_mib - promised, 0), sites.seed),
+        preference=Preference(values.total, policy.spread_temperature, parts),
+        limits=_frozen(limits, before) if policy.paused else limits,
+        previous=before,
+        steadiness=Steadiness(moves=max(0, policy.moves_per_hour - sum(count for _, count in recent))),
+    )
+    improved = int(answer.improved.sum())
+    moves = (*recent, (now, improved)) if improved else recent
+    return FleetPlan(tick, sites, callers, values, opened, answer, heard, terms, reports, moves)
+
+
+def _before(
+    last: FleetPlan | None, keys: tuple[FunctionKey, ...], names: tuple[str, ...], reports: Mapping[str, Report]
+) -> IntArray:
+    """What was planned last, (n, c); for clusters that are new, and before the first tick, what they want there."""
+    before = np.zeros((len(keys), len(names)), dtype=np.int64)
+    columns = {} if last is None else {name: column for column, name in enumerate(last.names)}
+    known = 0 if last is None else len(last.keys)
+    for column, name in enumerate(names):
+        if last is not None and name in columns and keys[:known] == last.keys:
+            before[:known, column] = last.answer.plan[:, columns[name]]
+        else:
+            before[:, column] = reports[name].wanted
+    return before
+
+
+def _rule(policy: PlacementPolicy) -> OpeningRule:
+    return OpeningRule(delay_price_per_s=policy.delay_price_per_s, theta=policy.own_pool_at)
+
+
+def _opened(
+    tick: TickDecisions,
+    sites: Sites,
+    callers: Callers,
+    values: Values,
+    *,
+    limits: Limits,
+    last: FleetPlan | None,
+    rule: OpeningRule,
+) -> tuple[OpenPools, IntArray, FloatArray | None]:
+    """The pools of each function, its instances in all, and the parts of them that each pool is to hold."""
+    usable = limits.allowed & ~sites.full[None, :] & (limits.most > 0)
+    home = np.where(usable, values.total, -np.inf).argmax(axis=1) if len(sites) else np.zeros(len(usable), np.int64)
+    delay_ms = sites.from_regions(callers.regions)
+    delay_s = np.where(np.isfinite(delay_ms), delay_ms, UNKNOWN_DELAY_MS) / 1000
+    demand = Demand(
+        tick.levels, tick.policy.cold_cost, tick.policy.idle_cost, tick.limit, callers.rate * STEP_S, delay_s
+    )
+    opened = open_regions(demand, home, usable=usable, rule=rule, before=_was_open(last, usable.shape, sites.names))
+    total = tick.to_count.astype(np.int64)
+    free = opened.split & ~tick.held
+    free[list(tick.spoken)] = False
+    if not free.any():
+        return opened, total, None
+    own = np.where(free[:, None], opened.shares, 0.0)
+    places = by_place(tick.levels, own)
+    sizes = pool_target(places, np.repeat(tick.limit, len(sites)))[0].reshape(own.shape).astype(np.int64)
+    needed = np.minimum(sizes.sum(axis=1), np.where(tick.policy.maximum < UNBOUNDED, tick.policy.maximum, UNBOUNDED))
+    wanted = np.where(free, np.maximum(total, needed), total)
+    if tick.policy.budget_gb is not None and float(wanted @ tick.policy.memory_gb) > tick.policy.budget_gb:
+        wanted = total
+    return opened, wanted, sizes.astype(np.float64)
+
+
+def _was_open(last: FleetPlan | None, shape: tuple[int, ...], names: tuple[str, ...]) -> BoolArray | None:
+    if last is None or last.names != names:
+        return None
+    was = np.zeros(shape, dtype=np.bool_)
+    was[: len(last.keys)] = last.opened.open
+    return was
+
+
+def _frozen(limits: Limits, before: IntArray) -> Limits:
+    """Nothing is placed or moved."""
+    return Limits(limits.allowed | (before > 0), before, before)
+
+
+def _seeds(last: FleetPlan | None, keys: tuple[FunctionKey, ...]) -> SeedArray:
+    known = 0 if last is None else len(last.keys)
+    if last is not None and keys[:known] == last.keys:
+        return np.concatenate([last.answer.pools.seed, seeds_of(keys[known:])])
+    return seeds_of(keys)
+
+
+def _priority(terms: FleetTerms, keys: tuple[FunctionKey, ...]) -> IntArray | None:
+    if not terms.priority:
+        return None
+    return np.array([terms.priority.get(key, 0) for key in keys], dtype=np.int64)
