@@ -7,6 +7,7 @@ key. What a server adds (uid, status, managedFields, ...) is left out, so an exp
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,16 @@ def marked(body: Json, **annotations: str) -> Json:
         kept["annotations"] = {**notes, **annotations}
     else:
         kept.pop("annotations", None)
-    return {**{name: value for name, value in body.items() if name not in ("status", "metadata")}, "metadata": kept}
+    return {**{name: value for name, value in _encoded(body).items() if name != "status"}, "metadata": kept}
+
+
+def _encoded(body: Json) -> Json:
+    """A Secret with its `stringData` as `data`, as the server keeps it, so that it compares; anything else as it is."""
+    if body["kind"] != "Secret" or not body.get("stringData"):
+        return body
+    told = {name: base64.b64encode(text.encode()).decode() for name, text in body["stringData"].items()}
+    rest = {name: value for name, value in body.items() if name != "stringData"}
+    return {**rest, "data": {**(body.get("data") or {}), **told}}
 
 
 def divide(total: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
