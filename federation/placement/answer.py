@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from federation.snapshot import frozen
 from prewarm.domain import Mode, PolicyTag, Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """One named factor of one cluster's score; value in 0..1, higher is better."""
+class Factor(NamedTuple):
+    """One named factor of one cluster's score; value in 0..1, higher is better. A decision makes hundreds of them."""
 
     name: str
     value: float

@@ -12,7 +12,6 @@ from federation.placement.explain.flip import nearest_flip
 from federation.placement.explain.scores import cluster_scores
 from federation.placement.explain.sentences import reasons_of
 from federation.placement.factors.judged import Judged
-from federation.placement.filters.standing import oldest_s
 from federation.snapshot import frozen
 from prewarm.domain import IntArray, decision_id
 
@@ -39,10 +38,19 @@ def answer(judged: Judged, allotted: Allotted) -> Placement:
         margin=ranked[0].score - ranked[1].score if len(names) > 1 else None,
         flip=nearest_flip(names, values, weights, judged.scores[order]),
         preferred=_preferred(case.fleet.names, allotted),
-        ages_s=frozen({one.name: oldest_s(one, case.now) for one in case.fleet.clusters}),
+        ages_s=_ages_s(judged),
         reasons=reasons_of(judged, allotted, ranked),
         vetoes=allotted.vetoes,
     )
+
+
+def _ages_s(judged: Judged) -> Mapping[str, float | None]:
+    case = judged.case
+    ages = np.maximum(case.now - case.fleet.facts.seen, 0.0)
+    known: list[float | None] = ages.tolist()
+    for at in np.flatnonzero(np.isnan(ages)).tolist():
+        known[at] = None
+    return frozen(dict(zip(case.fleet.names, known, strict=True)))
 
 
 def _ranking(judged: Judged, allotted: Allotted) -> IntArray:

@@ -61,14 +61,13 @@ def liking(case: Case) -> FloatArray:
     shares = _shares(case)
     if shares is None:
         return np.ones(len(case.fleet))
-    best = np.zeros(len(case.fleet))
-    np.maximum.at(best, case.fleet.cluster_of[case.rows], shares[case.fleet.class_of[case.rows]])
-    return 0.5 + 0.5 * best
+    liked = np.where(case.rows, shares[case.fleet.rows.class_of], 0.0)
+    return 0.5 + 0.5 * case.fleet.highest(liked, none=0.0)
 
 
 def _shares(case: Case) -> FloatArray | None:
     """Share of the preferences that each kind of node meets, (K,); None where all kinds are alike."""
-    preferred, table = case.workload.affinity.preferred, case.fleet.table
+    preferred, table = case.workload.affinity.preferred, case.fleet.frame.table
     avoided = table.holds(
         ("avoided", case.workload.tolerations), lambda at: disliked(table.kinds[at].taints, case.workload.tolerations)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from federation.placement.filters.case import Case
-from federation.placement.filters.standing import oldest_s
 from federation.snapshot import MemberState
 from prewarm.domain import FloatArray
 
@@ -26,7 +25,7 @@ def steadiness(case: Case) -> FloatArray:
 
 def price(case: Case) -> FloatArray:
     """1 / (1 + price): 1/2 at the usual price, and the same whoever else is in the fleet."""
-    return 1.0 / (1.0 + case.fleet.price)
+    return 1.0 / (1.0 + case.fleet.facts.price)
 
 
 def risk(case: Case) -> FloatArray:
@@ -35,13 +34,8 @@ def risk(case: Case) -> FloatArray:
     age: 0 while nodes and pods are younger than half of `stale_s`, 1 at `stale_s`. slow: 1 for a member that answers
     slowly. concentration: share of all instances of the fleet that run there already.
     """
-    half = case.terms.policy.stale_s / 2
-    ages = np.array([_age(oldest_s(one, case.now), 2 * half) for one in case.fleet.clusters])
-    slow = np.array([one.state is MemberState.SLOW for one in case.fleet.clusters], dtype=np.float64)
-    concentration = case.fleet.instances / max(float(case.fleet.instances.sum()), 1.0)
+    half, facts = case.terms.policy.stale_s / 2, case.fleet.facts
+    ages = np.nan_to_num(case.now - facts.seen, nan=2 * half)
+    concentration = facts.instances / max(float(facts.instances.sum()), 1.0)
     late = np.clip((ages - half) / half, 0.0, 1.0)
-    return np.clip(1.0 - (late + slow + concentration) / 3.0, 0.0, 1.0)
-
-
-def _age(age: float | None, never: float) -> float:
-    return never if age is None else age
+    return np.clip(1.0 - (late + facts.in_state(MemberState.SLOW) + concentration) / 3.0, 0.0, 1.0)

@@ -24,7 +24,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     """The case of one workload."""
     kinds = kinds_of(fleet, workload)
     accepted = kinds.architecture & kinds.taints & kinds.affinity & kinds.model
-    rows: BoolArray = fleet.open if accepted.all() else fleet.open & accepted[fleet.class_of]
+    rows: BoolArray = fleet.rows.open if accepted.all() else fleet.rows.open & accepted[fleet.rows.class_of]
     ask = ask_of(fleet, workload)
     each = np.zeros(len(rows), dtype=np.int64) if ask.unknown else row_room(fleet, ask, rows)
     own = book.own(workload.key)
@@ -54,7 +54,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
 
 def kinds_of(fleet: FleetColumns, workload: Workload) -> Kinds:
     """Which kinds of nodes accept the workload."""
-    table, terms, models = fleet.table, workload.affinity.node_terms, workload.gpu.models
+    table, terms, models = fleet.frame.table, workload.affinity.node_terms, workload.gpu.models
     assumed = _assumed(fleet, workload)
     allowed = (assumed,) if assumed else workload.architecture
     return Kinds(
@@ -74,8 +74,7 @@ def _assumed(fleet: FleetColumns, workload: Workload) -> str | None:
     """The architecture to assume: none where the workload says, or where all nodes that say are alike."""
     if workload.architecture or any(rule.key == ARCH_LABEL for term in workload.affinity.node_terms for rule in term):
         return None
-    stated = {labels[ARCH_LABEL] for labels in fleet.table.labels if ARCH_LABEL in labels}
-    return ASSUMED_ARCHITECTURE if len(stated) > 1 else None
+    return ASSUMED_ARCHITECTURE if len(fleet.frame.table.architectures) > 1 else None
 
 
 def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) -> tuple[IntArray, IntArray]:
@@ -105,9 +104,9 @@ def _promised(fleet: FleetColumns, workload: Workload, tally: Tally, own: tuple[
 
 def _quota(fleet: FleetColumns, workload: Workload, book: Book) -> IntArray:
     room = np.full(len(fleet), LARGE, dtype=np.int64)
-    for at, cluster in enumerate(fleet.clusters):
-        if cluster.quotas:
-            room[at] = quota_room(cluster, workload, _quota_in_flight(book, cluster.name, workload))
+    for at in fleet.facts.limited:
+        cluster = fleet.clusters[at]
+        room[at] = quota_room(cluster, workload, _quota_in_flight(book, cluster.name, workload))
     return room
 
 
@@ -125,7 +124,7 @@ def _declared(fleet: FleetColumns, workload: Workload, accepted: BoolArray) -> I
     """Room on nodes that are not there yet; they are taken to be like one that the cluster has now."""
     if all(one.headroom is None for one in fleet.clusters):
         return np.zeros(len(fleet), dtype=np.int64)
-    alike = fleet.any_row(accepted[fleet.class_of])
+    alike = fleet.any_row(accepted[fleet.rows.class_of])
     unasked = not (workload.affinity.node_terms or workload.gpu.models)
-    empty = np.array([len(block) == 0 for block in fleet.blocks], dtype=np.bool_)
+    empty = np.array([len(block.rows) == 0 for block in fleet.blocks], dtype=np.bool_)
     return declared_room(fleet, workload, alike | (empty & unasked))

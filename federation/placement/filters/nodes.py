@@ -20,7 +20,9 @@ from prewarm.domain import BoolArray
 
 def takes_work(case: Case) -> Verdict:
     """Drops clusters without any node that is ready and schedulable, unless autoscaling would add one."""
-    usable = case.fleet.any_row(case.fleet.open) | (case.declared > 0)
+    if case.reached.all():
+        return _none(case)
+    usable = case.fleet.any_row(case.fleet.rows.open) | (case.declared > 0)
     return Verdict(~usable, lambda at: f"none of its {_node_count(case, at)} nodes takes work", holds=True)
 
 
@@ -74,7 +76,7 @@ def resources(case: Case) -> Verdict:
     for resource, _ in case.ask.amounts:
         lacking |= fleet.total[resource] == 0
     if needs_gpu(case.workload.gpu):
-        lacking |= np.array([not block.gpu_free.shape[1] for block in fleet.blocks], dtype=np.bool_)
+        lacking |= np.array([not block.nodes.gpu_free.shape[1] for block in fleet.blocks], dtype=np.bool_)
 
     def why(at: int) -> str:
         absent = [fleet.resources[resource] for resource, _ in case.ask.amounts if fleet.total[resource, at] == 0]
@@ -107,13 +109,17 @@ def gang(case: Case) -> Verdict:
 def _without(case: Case, accepted: BoolArray, why: Callable[[int], str]) -> Verdict:
     """Drops clusters whose nodes that take work are all of kinds that are not accepted."""
     if case.reached.all() or accepted.all():
-        return Verdict(np.zeros(len(case.fleet), dtype=np.bool_), why, holds=True)
-    reached = case.fleet.any_row(case.fleet.open & accepted[case.fleet.class_of]) | (case.declared > 0)
+        return _none(case)
+    reached = case.fleet.any_row(case.fleet.rows.open & accepted[case.fleet.rows.class_of]) | (case.declared > 0)
     return Verdict(~reached, why, holds=True)
 
 
+def _none(case: Case) -> Verdict:
+    return Verdict(np.zeros(len(case.fleet), dtype=np.bool_), lambda _: "")
+
+
 def _node_count(case: Case, at: int) -> int:
-    return int(case.fleet.blocks[at].count.sum())
+    return int(case.fleet.blocks[at].rows.count.sum())
 
 
 def _why_full(case: Case, at: int) -> str:
@@ -123,7 +129,7 @@ def _why_full(case: Case, at: int) -> str:
         return f"its room for {case.nodes_fit[at]} is promised to other workloads"
     rows = case.rows[fleet.starts[at] : fleet.starts[at + 1]]
     block = fleet.blocks[at]
-    largest = [int(block.free[resource, rows].max(initial=0)) for resource, _ in case.ask.amounts]
+    largest = [int(block.rows.free[resource, rows].max(initial=0)) for resource, _ in case.ask.amounts]
     asked = ", ".join(_amount(case, resource, amount) for resource, amount in case.ask.amounts)
     pairs = zip(case.ask.amounts, largest, strict=True)
     most = [_amount(case, resource, free) for (resource, amount), free in pairs if free < amount]

@@ -36,16 +36,13 @@ def cordoned(case: Case) -> Verdict:
 def outdated(case: Case) -> Verdict:
     """Drops clusters whose nodes or pods were not seen for `stale_s`; what runs there stays and is not cut."""
     limit = case.terms.policy.stale_s
-    ages = [oldest_s(one, case.now) for one in case.fleet.clusters]
-    late = np.array([age is None or age > limit for age in ages], dtype=np.bool_)
+    late = ~(case.now - case.fleet.facts.seen <= limit)
 
     def why(at: int) -> str:
-        age = ages[at]
-        return (
-            "its nodes were never seen"
-            if age is None
-            else f"nodes or pods last seen {age:.0f} s ago, limit {limit:.0f} s"
-        )
+        age = oldest_s(case.fleet.clusters[at], case.now)
+        if age is None:
+            return "its nodes or pods were never seen"
+        return f"nodes or pods last seen {age:.0f} s ago, limit {limit:.0f} s"
 
     return Verdict(late, why, holds=True, unsure=True)
 
@@ -74,8 +71,7 @@ def oldest_s(cluster: Cluster, now: float) -> float | None:
 
 def _in_state(case: Case, state: MemberState) -> Verdict:
     clusters = case.fleet.clusters
-    found = np.array([one.state is state for one in clusters], dtype=np.bool_)
-    return Verdict(found, lambda at: _state(clusters[at]))
+    return Verdict(case.fleet.facts.in_state(state) > 0, lambda at: _state(clusters[at]))
 
 
 def _state(cluster: Cluster) -> str:

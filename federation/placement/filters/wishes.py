@@ -63,7 +63,7 @@ def tenant(case: Case) -> Verdict:
             return None
         return f"reserved for tenant {owner}"
 
-    return _judged(case, True, why)
+    return _judged(case, case.fleet.facts.owned, why)
 
 
 def needs(case: Case) -> Verdict:
@@ -82,7 +82,7 @@ def needs(case: Case) -> Verdict:
                 return _absent(kind, name)
         return None
 
-    return _judged(case, not case.workload.brings_needs, why, holds=True)
+    return _judged(case, case.fleet.facts.watched and not case.workload.brings_needs, why, holds=True)
 
 
 def _absent(kind: str, name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from federation.snapshot import NodeClass
+from federation.snapshot import ARCH_LABEL, NodeClass
 from prewarm.domain import BoolArray, Int32Array
 
 GPU_MODEL_LABELS = ("prewarm.dev/gpu-model", "nvidia.com/gpu.product", "alibabacloud.com/gpu-card-model")
@@ -25,6 +25,7 @@ class ClassTable:
 
     kinds: list[NodeClass] = field(default_factory=list)
     labels: list[dict[str, str]] = field(default_factory=list)
+    architectures: set[str] = field(default_factory=set)
     _number: dict[NodeClass, int] = field(default_factory=dict)
     _answers: dict[object, BoolArray] = field(default_factory=dict)
 
@@ -57,5 +58,7 @@ class ClassTable:
         if number is None:
             number = self._number[kind] = len(self.kinds)
             self.kinds.append(kind)
-            self.labels.append(dict(kind.labels))
+            labels = dict(kind.labels)
+            self.labels.append(labels)
+            self.architectures.update(labels[name] for name in (ARCH_LABEL,) if name in labels)
         return number

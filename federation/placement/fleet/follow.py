@@ -1,88 +1,109 @@
 """From a snapshot to columns, keeping what the last one has in common with it.
 
-Between two decisions usually one cluster's summary has changed. Blocks are kept by the identity of a cluster's nodes,
-which a new snapshot shares with the last one wherever nothing happened, so following costs what changed plus one copy
-of the columns.
+Between two decisions usually one cluster's summary has changed. What a new snapshot shares with the last one is known
+by identity, so following costs what changed plus one copy of the columns, in as many pieces as there were changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from federation.placement.fleet.classes import ClassTable
 from federation.placement.fleet.compiled import FleetColumns
+from federation.placement.fleet.facts import facts_of
 from federation.placement.fleet.network import network_of
-from federation.placement.fleet.rows import Block, block_of
-from federation.snapshot import BASE_RESOURCES, Int16Array, Snapshot
-from prewarm.domain import IntArray
+from federation.placement.fleet.rows import Block, Frame, Rows, block_of, joined
+from federation.snapshot import BASE_RESOURCES, Snapshot
+from prewarm.domain import FloatArray, IntArray
 
 _OUTDATED = 256
 """Kinds of nodes that the table may hold beyond twice those in use before it is made anew."""
 
 
 def follow(snapshot: Snapshot, last: FleetColumns | None = None) -> FleetColumns:
-    """The snapshot in columns; blocks of `last` are used again where a cluster's nodes are the same object."""
+    """The snapshot in columns; parts of `last` are used again where a cluster's nodes are the same object."""
     if last is not None and snapshot is last.snapshot:
         return last
-    resources, table = _frame(snapshot, last)
-    reuse = last if last is not None and last.table is table and last.resources == resources else None
-    known = {id(block.nodes): block for block in reuse.blocks} if reuse is not None else {}
-    clusters = snapshot.clusters
-    blocks = [known.get(id(one.nodes)) or block_of(one.nodes, resources, table) for one in clusters]
-    sizes = np.array([len(block) for block in blocks], dtype=np.int64)
-    wide = len(resources)
+    names = tuple(one.name for one in snapshot.clusters)
+    alike = last if last is not None and last.names == names else None
+    frame = _framed(snapshot, alike)
+    base = alike if alike is not None and alike.frame is frame else None
+    changed = _changed(snapshot, base)
+    blocks = _blocks(snapshot, frame, base, changed)
+    sizes = _sizes(blocks, base, changed)
     return FleetColumns(
         snapshot=snapshot,
-        resources=resources,
-        table=table,
-        blocks=tuple(blocks),
-        network=network_of(snapshot, None if last is None else last.network),
-        position={one.name: at for at, one in enumerate(clusters)},
+        names=names,
+        position={name: at for at, name in enumerate(names)} if alike is None else alike.position,
+        frame=frame,
+        blocks=blocks,
+        facts=facts_of(snapshot.clusters, None if alike is None else alike.facts),
+        network=network_of(snapshot, None if alike is None else alike.network),
         starts=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
         cluster_of=np.repeat(np.arange(len(blocks), dtype=np.int32), sizes),
-        class_of=_joined([block.class_of for block in blocks], np.int32),
-        count=_joined([block.count for block in blocks], np.int64),
-        open=_joined([block.open for block in blocks], np.bool_),
-        free=_beside([block.free for block in blocks], wide),
-        gpu_free=_padded(blocks, sizes),
-        whole_gpus=_joined([block.whole_gpus for block in blocks], np.int32),
-        total=np.array([block.total for block in blocks]).reshape(-1, wide).T,
-        room=np.array([block.room for block in blocks]).reshape(-1, wide).T,
-        gpu_room=np.array([block.gpu_room for block in blocks]),
-        price=np.array([one.price for one in clusters], dtype=np.float64),
-        instances=np.array([sum(here.wanted for here in one.running.values()) for one in clusters], dtype=np.float64),
+        rows=joined(_pieces(blocks, base, changed), frame),
+        sums=_sums(blocks, frame, base, changed),
     )
 
 
-def _frame(snapshot: Snapshot, last: FleetColumns | None) -> tuple[tuple[str, ...], ClassTable]:
-    """The resources of the fleet, in an order that a known fleet keeps, and the table of kinds of nodes."""
-    found = {name for one in snapshot.clusters for name in one.nodes.resources}
+def _changed(snapshot: Snapshot, base: FleetColumns | None) -> list[int]:
+    """Clusters whose nodes are not the objects that the last columns were made of."""
+    if base is None:
+        return list(range(len(snapshot.clusters)))
+    pairs = zip(snapshot.clusters, base.blocks, strict=True)
+    return [at for at, (one, block) in enumerate(pairs) if one.nodes is not block.nodes]
+
+
+def _framed(snapshot: Snapshot, last: FleetColumns | None) -> Frame:
+    """What the columns have in common; the last frame itself where it still holds everything."""
+    nodes = [snapshot.clusters[at].nodes for at in _changed(snapshot, last)]
+    found = {name for resources in {each.resources for each in nodes} for name in resources}
+    gpus = max((each.gpu_free.shape[1] for each in nodes), default=0)
     if last is None:
-        return (*BASE_RESOURCES, *sorted(found.difference(BASE_RESOURCES))), ClassTable()
-    added = sorted(found.difference(last.resources))
-    in_use = sum(len(one.nodes.classes) for one in snapshot.clusters)
-    outdated = len(last.table) > 2 * in_use + _OUTDATED
-    return (*last.resources, *added), ClassTable() if outdated else last.table
+        return Frame((*BASE_RESOURCES, *sorted(found.difference(BASE_RESOURCES))), gpus, ClassTable())
+    frame = last.frame
+    if len(frame.table) > _OUTDATED and len(frame.table) > 2 * _kinds_in_use(snapshot):
+        return _framed(snapshot, None)
+    added = sorted(found.difference(frame.resources))
+    if not added and gpus <= frame.gpus:
+        return frame
+    return Frame((*frame.resources, *added), max(gpus, frame.gpus), frame.table)
 
 
-def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+def _kinds_in_use(snapshot: Snapshot) -> int:
+    return len({kind for one in snapshot.clusters for kind in one.nodes.classes})
 
 
-def _beside(parts: Sequence[IntArray], rows: int) -> IntArray:
-    return np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), dtype=np.int64)
+def _blocks(snapshot: Snapshot, frame: Frame, base: FleetColumns | None, changed: list[int]) -> tuple[Block, ...]:
+    blocks = [] if base is None else list(base.blocks)
+    if base is None:
+        return tuple(block_of(one.nodes, frame) for one in snapshot.clusters)
+    for at in changed:
+        blocks[at] = block_of(snapshot.clusters[at].nodes, frame)
+    return tuple(blocks)
 
 
-def _padded(blocks: Sequence[Block], sizes: IntArray) -> Int16Array:
-    """Free shares of GPUs, as many columns as the node with most GPUs has."""
-    most = max((block.gpu_free.shape[1] for block in blocks), default=0)
-    wide = np.zeros((int(sizes.sum()), most), dtype=np.int16)
-    at = 0
-    for block in blocks:
-        wide[at : at + len(block), : block.gpu_free.shape[1]] = block.gpu_free
-        at += len(block)
-    return wide
+def _sizes(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[int]) -> IntArray:
+    sizes = np.zeros(len(blocks), dtype=np.int64) if base is None else np.diff(base.starts)
+    for at in changed:
+        sizes[at] = len(blocks[at].rows)
+    return sizes
+
+
+def _sums(blocks: tuple[Block, ...], frame: Frame, base: FleetColumns | None, changed: list[int]) -> FloatArray:
+    sums = np.zeros((len(blocks), 2 * len(frame.resources) + 1)) if base is None else base.sums.copy()
+    for at in changed:
+        sums[at] = blocks[at].sums
+    return sums
+
+
+def _pieces(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[int]) -> list[Rows]:
+    """The blocks' rows, unchanged neighbours as one stretch of the last columns."""
+    if base is None:
+        return [block.rows for block in blocks]
+    pieces: list[Rows] = []
+    begin = 0
+    for at in changed:
+        pieces += [base.rows.part(int(base.starts[begin]), int(base.starts[at])), blocks[at].rows]
+        begin = at + 1
+    return [*pieces, base.rows.part(int(base.starts[begin]), int(base.starts[-1]))]

@@ -42,9 +42,10 @@ def ask_of(fleet: FleetColumns, workload: Workload) -> Ask:
 
 def row_room(fleet: FleetColumns, ask: Ask, rows: BoolArray) -> IntArray:
     """Instances that one node of each row takes, (N,), 0 outside `rows`."""
-    room = np.full(len(fleet.count), LARGE, dtype=np.int64)
+    room = np.full(len(fleet.rows), LARGE, dtype=np.int64)
     for resource, amount in ask.amounts:
-        np.minimum(room, fleet.free[resource] if amount == 1 else fleet.free[resource] // amount, out=room)
+        free = fleet.rows.free[resource]
+        np.minimum(room, free if amount == 1 else free // amount, out=room)
     if needs_gpu(ask.gpu):
         np.minimum(room, gpu_room(fleet, ask.gpu), out=room)
     room[~rows] = 0
@@ -59,19 +60,19 @@ def needs_gpu(need: GpuNeed) -> bool:
 def gpu_room(fleet: FleetColumns, need: GpuNeed) -> IntArray:
     """Instances that the GPUs of one node take, (N,): whole GPUs nobody uses, or shares that fit into single GPUs."""
     if need.count > 0:
-        whole: IntArray = fleet.whole_gpus.astype(np.int64) // need.count
+        whole: IntArray = fleet.rows.whole_gpus.astype(np.int64) // need.count
         return whole
     if need.milli >= GPU_WHOLE:
-        return fleet.whole_gpus.astype(np.int64)
-    if not fleet.gpu_free.shape[1]:
-        return np.zeros(len(fleet.count), dtype=np.int64)
-    shares: IntArray = (fleet.gpu_free // np.int16(need.milli)).sum(axis=1, dtype=np.int64)
+        return fleet.rows.whole_gpus.astype(np.int64)
+    if not fleet.rows.gpu_free.shape[1]:
+        return np.zeros(len(fleet.rows), dtype=np.int64)
+    shares: IntArray = (fleet.rows.gpu_free // np.int16(need.milli)).sum(axis=1, dtype=np.int64)
     return shares
 
 
 def cluster_room(fleet: FleetColumns, each: IntArray) -> IntArray:
     """Instances that each cluster takes now, (C,), from those that each node takes."""
-    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.count), LARGE)
+    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.rows.count), LARGE)
 
 
 def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -23,39 +24,50 @@ from prewarm.domain import IntArray
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """counts: (C, S) unseen instances of each shape in each cluster. `claims` is what the rows were counted from."""
+    """counts: (C, S) unseen instances of each shape in each cluster. `claims` is what the rows were counted from.
+
+    costs: remembered answers of `cost` by our shape, in the order of `shapes`; a memo that tallies share.
+    """
 
     shapes: Mapping[Shape, int]
     counts: IntArray
     names: tuple[str, ...]
-    claims: tuple[tuple[Claim, ...], ...]
+    claims: tuple[tuple[Claim, ...] | None, ...]
+    costs: dict[Shape, list[int]]
 
     def displaced(self, workload: Workload) -> IntArray:
         """Instances of the workload's shape that may not be promised again, (C,)."""
         if not self.shapes:
             return np.zeros(len(self.names), dtype=np.int64)
-        costs = np.array([cost(theirs, shape_of(workload)) for theirs in self.shapes], dtype=np.int64)
-        taken: IntArray = self.counts @ costs
+        ours = shape_of(workload)
+        known = self.costs.setdefault(ours, [])
+        known += [cost(theirs, ours) for theirs in islice(self.shapes, len(known), None)]
+        taken: IntArray = self.counts @ np.array(known[: len(self.shapes)], dtype=np.int64)
         return taken
 
 
 def tally_of(book: Book, names: tuple[str, ...], last: Tally | None = None) -> Tally:
     """The book counted; rows of `last` are kept where a cluster's claims are the same object."""
-    claims = tuple(book.of(name) for name in names)
-    fresh = last is None or last.names != names
-    shapes = {} if fresh or last is None else dict(last.shapes)
-    changed = [at for at, here in enumerate(claims) if fresh or last is None or last.claims[at] is not here]
+    claims = tuple(map(book.claims.get, names))
+    base = last if last is not None and last.names == names else _nothing(names)
+    changed = [at for at, (here, known) in enumerate(zip(claims, base.claims, strict=True)) if here is not known]
+    if not changed:
+        return base
+    shapes = dict(base.shapes)
     for at in changed:
-        for claim in claims[at]:
+        for claim in claims[at] or ():
             shapes.setdefault(claim.shape, len(shapes))
     counts = np.zeros((len(names), len(shapes)), dtype=np.int64)
-    if last is not None and not fresh:
-        counts[:, : last.counts.shape[1]] = last.counts
+    counts[:, : len(base.shapes)] = base.counts
     for at in changed:
         counts[at] = 0
-        for claim in claims[at]:
+        for claim in claims[at] or ():
             counts[at, shapes[claim.shape]] += claim.instances
-    return Tally(shapes, counts, names, claims)
+    return Tally(shapes, counts, names, claims, base.costs)
+
+
+def _nothing(names: tuple[str, ...]) -> Tally:
+    return Tally({}, np.zeros((len(names), 0), dtype=np.int64), names, (None,) * len(names), {})
 
 
 def cost(theirs: Shape, ours: Shape) -> int:

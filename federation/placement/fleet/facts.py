@@ -1,0 +1,82 @@
+"""What is known of each cluster as a whole, in columns; a cluster that is the same object keeps its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.labels import TENANT
+from federation.snapshot import Cluster, MemberState
+from prewarm.domain import FloatArray
+
+STATES = tuple(MemberState)
+_STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _COLUMNS = range(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One row a cluster, (C, 7). `clusters` is what the rows were made of."""
+
+    clusters: tuple[Cluster, ...]
+    table: FloatArray
+
+    @property
+    def seen(self) -> FloatArray:
+        """When nodes and pods were both last known, (C,), NaN for never."""
+        return self.table[:, _SEEN]
+
+    @property
+    def price(self) -> FloatArray:
+        """Price of capacity, (C,)."""
+        return self.table[:, _PRICE]
+
+    @property
+    def instances(self) -> FloatArray:
+        """Instances of everything that are wanted there, (C,)."""
+        return self.table[:, _INSTANCES]
+
+    @property
+    def owned(self) -> bool:
+        """Whether any cluster is reserved for a tenant."""
+        return bool(self.table[:, _OWNED].any())
+
+    @property
+    def watched(self) -> bool:
+        """Whether it is known of any cluster what exists there."""
+        return bool(self.table[:, _WATCHED].any())
+
+    @property
+    def limited(self) -> list[int]:
+        """Clusters with quotas."""
+        found: list[int] = np.flatnonzero(self.table[:, _QUOTAS]).tolist()
+        return found
+
+    def in_state(self, state: MemberState) -> FloatArray:
+        """1 for clusters in a state, (C,)."""
+        found: FloatArray = (self.table[:, _STATE] == STATES.index(state)).astype(np.float64)
+        return found
+
+
+def facts_of(clusters: tuple[Cluster, ...], last: Facts | None) -> Facts:
+    """The facts of all clusters."""
+    if last is None or len(last.clusters) != len(clusters):
+        return Facts(clusters, np.array([_row(one) for one in clusters]).reshape(len(clusters), _COLUMNS))
+    table = last.table.copy()
+    for at, (one, known) in enumerate(zip(clusters, last.clusters, strict=True)):
+        if one is not known:
+            table[at] = _row(one)
+    return Facts(clusters, table)
+
+
+def _row(one: Cluster) -> tuple[float, ...]:
+    nodes, pods = one.ages.nodes, one.ages.pods
+    return (
+        STATES.index(one.state),
+        float("nan") if nodes is None or pods is None else min(nodes, pods),
+        one.price,
+        sum(here.wanted for here in one.running.values()),
+        TENANT in one.labels,
+        one.present is not None,
+        bool(one.quotas),
+    )
