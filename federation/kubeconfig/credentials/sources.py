@@ -120,7 +120,7 @@ class PluginSource:
             return since_s < SETTLE_S and self._held is not None
         before = self._held
         if self._task is None:
-            calm = since_s > LONGEST_REST_S
+            calm = since_s > 2 * LONGEST_REST_S
             self._forced_rest_s = SETTLE_S if calm else min(2 * self._forced_rest_s, LONGEST_REST_S)
             self._forced_at = self._now()
             self._held = None

@@ -7,6 +7,7 @@ way. Client keys reach OpenSSL through memory that has no name in the file syste
 
 from __future__ import annotations
 
+import hashlib
 import os
 import ssl
 import tempfile
@@ -17,12 +18,15 @@ from pathlib import Path
 from federation.kubeconfig.login import Endpoint, Pem
 from prewarm.domain import PrewarmError
 
-Stamp = tuple[tuple[int, int, int] | None, ...]
+Stamp = tuple[bytes | None, ...]
 Pair = tuple[Pem, Pem]
 
 
 def stamp(endpoint: Endpoint, pair: Pair | None) -> Stamp:
-    """What changes when one of the files does; None for a file that is not there. Looks at files."""
+    """What changes when the content of a file does; None for one that cannot be read. Reads files.
+
+    Contents and not times, which are too coarse for a rotation of several steps.
+    """
     pems = (endpoint.ca, *(pair or ()))
     return tuple(_stamp(pem.path) for pem in pems if pem and pem.data is None and pem.path)
 
@@ -86,9 +90,8 @@ def _named(data: bytes) -> Iterator[str]:
             yield named.name
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: Path) -> bytes | None:
     try:
-        found = path.stat()
+        return hashlib.blake2b(path.read_bytes(), digest_size=16).digest()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -116,7 +116,7 @@ def load(data: bytes, file: Path) -> object:
     try:
         return loader.get_data() if loader.check_data() else None
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        line = min(error.problem_mark.line + 1 if error.problem_mark else 1, len(text.splitlines()))
         raise InputError(f"{file}, line {line}: is not YAML: {error.problem or error.context}") from None
     except yaml.reader.ReaderError as error:
         line = _line(text[: error.position].encode())

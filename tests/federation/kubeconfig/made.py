@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,8 +68,8 @@ async def why_broken(folder: Path, cluster: Mapping[str, object], user: Mapping[
 
 
 def program(path: Path, body: str) -> Path:
-    """A real program in Python."""
-    path.write_text(f"#!{sys.executable} -IS\n{body}\n")
+    """A real program, of the shell."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return path
 

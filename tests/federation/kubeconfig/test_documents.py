@@ -15,7 +15,7 @@ FILE = Path("/fleet/config")
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"clusters: [\n  {name: a,\n", "/fleet/config, line 3: is not YAML"),
+        (b"clusters: [\n  {name: a,\n", "/fleet/config, line 2: is not YAML"),
         (b"a: b\n\tc: d\n", "/fleet/config, line 2: is not YAML"),
         (b"apiVersion: v1\nkind: Config\nusers: !!python/object:os.system x\n", "/fleet/config, line 3: is not YAML"),
         (b"a: \x00\n", "/fleet/config, line 1: is not YAML"),
