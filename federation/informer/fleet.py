@@ -18,7 +18,7 @@ from federation.informer.member import MemberWatch
 from federation.informer.network import links_between
 from federation.informer.settings import FleetPolicy, WatchOptions
 from federation.kubeconfig.access import BrokenMember
-from federation.members.fleet import FleetSource, Members
+from federation.members.fleet import Members, MemberSource
 from federation.snapshot import Cluster, Snapshot
 from prewarm.domain import PrewarmError
 
@@ -35,7 +35,7 @@ class _Watched:
 class FleetWatch:
     """Keeps a view of every member that `source` lists. `policy` may be exchanged at any time."""
 
-    source: FleetSource
+    source: MemberSource
     members: Members
     policy: FleetPolicy
     options: WatchOptions
@@ -43,8 +43,8 @@ class FleetWatch:
     clock: Callable[[], float] = time.time
     cordons: dict[str, Cordon] = field(default_factory=dict)
     """What people cordoned, by member id, whether or not it is listed."""
-    source_why: str | None = None
-    """Why the source could not be read, None while it can."""
+    notices: tuple[str, ...] = ()
+    """What the source has to say: files that are gone, entries that are not used, why it could not be read."""
     _watched: dict[str, _Watched] = field(default_factory=dict)
     _broken: dict[str, tuple[BrokenMember, float]] = field(default_factory=dict)
     _kinds: set[str] = field(default_factory=set)
@@ -92,18 +92,17 @@ class FleetWatch:
         while True:
             try:
                 await self.refresh(group)
-                self.source_why = None
             except PrewarmError as error:
-                self.source_why = str(error)
+                self.notices = (str(error),)
                 log.warning("members as before: %s", error)
             except Exception as error:
-                self.source_why = repr(error)
+                self.notices = (repr(error),)
                 log.exception("members as before")
             await asyncio.sleep(self.options.refresh_s)
 
     async def refresh(self, group: asyncio.TaskGroup) -> None:
         """One look at the source; watches of what appeared are tasks of `group`."""
-        listing = await self.source.listing()
+        listing = await self.source.read()
         change = await self.members.follow(listing.members)
         for name in (*change.gone, *change.appeared):
             if (old := self._watched.pop(name, None)) is not None:
@@ -120,6 +119,7 @@ class FleetWatch:
             watch.demand(frozenset(self._kinds))
             self._watched[name] = _Watched(watch, group.create_task(watch.run(), name=f"watch:{name}"))
         self._note_broken(listing.broken)
+        self.notices = listing.notices
         if change.appeared:
             self._changed.set()
 

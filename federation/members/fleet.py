@@ -25,10 +25,10 @@ PROBE = "/version"
 """Everybody who is let in may read it, it costs the server nothing, and bad credentials are told at once."""
 
 
-class FleetSource(Protocol):
-    """Where members come from: files, profiles, the pod's own account."""
+class MemberSource(Protocol):
+    """Where members come from: files, profiles, the pod's own account (`federation.kubeconfig.source.FleetSource`)."""
 
-    async def listing(self) -> Listing:
+    async def read(self) -> Listing:
         """All members there are now. PrewarmError where it cannot be told."""
         ...
 

@@ -94,7 +94,7 @@ def open_transport(spec: MemberSpec) -> Transport:
 
 def _socks(spec: MemberSpec) -> aiohttp.BaseConnector:
     """Names are resolved by the proxy, as client-go does."""
-    from aiohttp_socks import ProxyConnector
+    from federation.members.socks import SocksConnector
 
     url = (spec.proxy_url or "").replace("socks5h://", "socks5://", 1)
-    return ProxyConnector.from_url(url, rdns=True, limit=CONNECTIONS)
+    return SocksConnector.from_url(url, rdns=True, limit=CONNECTIONS)

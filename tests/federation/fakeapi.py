@@ -8,6 +8,7 @@ Every request is remembered in `requests`.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -275,17 +276,17 @@ class FakeApi:
 
 
 @asynccontextmanager
-async def fake_api() -> AsyncIterator[FakeApi]:
+async def fake_api(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeApi]:
     """A fake API server on a port of loopback that the system chooses."""
     api = FakeApi()
     app = web.Application()
     app.router.add_route("*", "/{tail:.*}", api.answer)
     runner = web.AppRunner(app, shutdown_timeout=0.05, access_log=None, handler_cancellation=True)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
     host, port = runner.addresses[0][:2]
-    api.url = f"http://{host}:{port}"
+    api.url = f"{'https' if tls else 'http'}://{host}:{port}"
     try:
         yield api
     finally:

@@ -150,9 +150,10 @@ def _gpu_free(allocatable: IntArray, requested: IntArray, order: list[str]) -> I
 
 
 def _names(names: list[str], sorting: IntArray, starts: IntArray) -> tuple[tuple[str, ...], ...]:
-    ordered = [names[at] for at in sorting.tolist()]
+    ordered = list(map(names.__getitem__, sorting.tolist()))
     edges = [*starts.tolist(), len(ordered)]
-    return tuple(tuple(ordered[start:end]) for start, end in pairwise(edges))
+    rows = [(ordered[start],) if end - start == 1 else tuple(ordered[start:end]) for start, end in pairwise(edges)]
+    return tuple(rows)
 
 
 def _freeze(nodes: Nodes) -> None:

@@ -27,7 +27,7 @@ class Source:
         self.error: Exception | None = None
         self.asked = 0
 
-    async def listing(self) -> Listing:
+    async def read(self) -> Listing:
         self.asked += 1
         if self.error is not None:
             raise self.error
