@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 
+from federation.informer.fleet import FleetWatch
+from federation.informer.settings import FleetPolicy, WatchOptions
 from federation.kubeconfig.source import FleetSource, Places
 from federation.members.client import ClientOptions, MemberClient
 from federation.members.fleet import Members
+from tests.cluster.real.cluster import Cluster
 from tests.cluster.real.kubeconfig import Entry, write_kubeconfig
+from tests.cluster.truth import View, seen_in, told_by
+
+QUICK_CLIENT = ClientOptions(deadline_s=2.0, silence_s=8.0)
+"""Impatient, so that tests are short; bookmarks come once a minute, so a quiet watch is opened anew."""
+QUICK_WATCH = WatchOptions(refresh_s=2.0, probe_s=0.5)
 
 
 @asynccontextmanager
@@ -32,3 +42,40 @@ async def member_of(folder: Path, entry: Entry, options: ClientOptions | None = 
     async with members_of(write_kubeconfig(folder / f"{entry.context}.yaml", [entry]), options) as members:
         (client,) = members.clients.values()
         yield client
+
+
+@asynccontextmanager
+async def watch_of(
+    kubeconfig: Path, *, client: ClientOptions = QUICK_CLIENT, watch: WatchOptions = QUICK_WATCH
+) -> AsyncIterator[FleetWatch]:
+    """The fleet of a file, watched while the block runs."""
+    members = Members(client, lambda member: member.open(), rng=Random(1))
+    fleet = FleetWatch(FleetSource(Places(files=(kubeconfig,)), {}), members, FleetPolicy(), watch, Random(2))
+    running = asyncio.create_task(fleet.run(), name="fleet")
+    try:
+        yield fleet
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+def seen(fleet: FleetWatch, name: str) -> View | None:
+    """The member as it is held now, None where it is not listed yet."""
+    cluster = fleet.snapshot(time.time()).cluster(name)
+    return None if cluster is None or not cluster.nodes.names else seen_in(cluster)
+
+
+async def until_equal(
+    fleet: FleetWatch, cluster: Cluster, *, name: str | None = None, deadline_s: float = 20.0
+) -> float:
+    """Seconds until the snapshot says of the cluster what kubectl says; fails with both where it never does."""
+    began = time.monotonic()
+    while True:
+        told = await asyncio.to_thread(told_by, cluster.kubectl)
+        held = seen(fleet, name or cluster.name)
+        if held == told:
+            return time.monotonic() - began
+        if time.monotonic() - began > deadline_s:
+            assert held == told, fleet.snapshot(time.time()).cluster(name or cluster.name)
+        await asyncio.sleep(0.1)
