@@ -82,7 +82,7 @@ class ServerWriter:
 
     async def remove(self, ref: Ref) -> str | None:
         """Delete what we made, if the live object still shows it; the reason where it must stay."""
-        return await _remove(self._api, ref, {})
+        return await _remove(self._api, ref, [])
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class RehearsalWriter:
 
     async def remove(self, ref: Ref) -> str | None:
         """Whether it could be deleted."""
-        return await _remove(self.api, ref, {"dryRun": "All"})
+        return await _remove(self.api, ref, ["All"])
 
 
 def writers_of(
@@ -162,8 +162,11 @@ async def _patch(api: Api, ref: Ref, body: Json, *, force: bool, extra: Json) ->
         raise
 
 
-async def _remove(api: Api, ref: Ref, query: Json) -> str | None:
-    """The version that was judged is the one that is deleted; one that changed meanwhile is judged again."""
+async def _remove(api: Api, ref: Ref, dry_run: list[str]) -> str | None:
+    """The version that was judged is the one that is deleted; one that changed meanwhile is judged again.
+
+    Of a delete with a body the server reads nothing in the query, so a rehearsal is asked for in the body.
+    """
     for left in reversed(range(_TRIES)):
         live = await read_object(api, ref)
         if live is None or live["metadata"].get("deletionTimestamp"):
@@ -172,9 +175,10 @@ async def _remove(api: Api, ref: Ref, query: Json) -> str | None:
             return refusal
         meta = live["metadata"]
         judged = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": judged}
+        options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": judged}
+        options |= {"propagationPolicy": "Background"} | ({"dryRun": dry_run} if dry_run else {})
         try:
-            await api.call("DELETE", path_of(ref), query=query, body=options | {"propagationPolicy": "Background"})
+            await api.call("DELETE", path_of(ref), body=options)
         except RefusedError as error:
             if error.status == 404:
                 return None

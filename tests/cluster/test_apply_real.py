@@ -127,7 +127,16 @@ async def test_the_plan_names_exactly_the_fields_that_the_server_then_changes(cl
     pod["containers"][0] |= {"image": "registry.invalid/app:2", "env": [{"name": "A", "value": "2"}]}
     del pod["tolerations"]
     [step] = plan_objects([wanted], [], {ref_in(space): live})
-    print([str(change) for change in step.changes])
+    app = "spec.template.spec.containers[app]"
+    assert [str(change) for change in step.changes] == [
+        "~ spec.replicas: 3 -> 5",
+        f'~ {app}.env[A].value: "1" -> "2"',
+        f'- {app}.env[B].name: "B"',
+        f'- {app}.env[B].valueFrom.configMapKeyRef.key: "k"',
+        f'- {app}.env[B].valueFrom.configMapKeyRef.name: "c"',
+        f'~ {app}.image: "registry.invalid/app:1" -> "registry.invalid/app:2"',
+        '- spec.template.spec.tolerations: [{"key":"gpu","operator":"Exists"}]',
+    ]
     after = await writer.apply(wanted)
     assert after["spec"]["replicas"] == 5
     assert "tolerations" not in after["spec"]["template"]["spec"]

@@ -21,6 +21,7 @@ SYSTEM_MANAGERS = frozenset(
 )
 """Controllers of Kubernetes and Knative: they write to every object and own none as a person or a tool does."""
 _DEFAULTED = frozenset({"protocol"})  # a key of ports that need not be written
+_FILLED = frozenset({"strategy", "rollingUpdate"})  # a server fills these in where they were applied empty
 _PASSING = frozenset({"status", "scale"})
 
 
@@ -100,7 +101,11 @@ def _pick(value: Any, fields: Json) -> Any:
         return value if "." not in fields else type(value)()
     if isinstance(value, dict):
         named = {key[2:]: sub for key, sub in inner.items() if key.startswith("f:")}
-        return {name: _pick(value[name], sub) for name, sub in named.items() if name in value}
+        return {
+            name: {} if not sub and name in _FILLED else _pick(value[name], sub)
+            for name, sub in named.items()
+            if name in value
+        }
     if isinstance(value, list):
         return list(_items(value, inner))
     return value

@@ -163,7 +163,7 @@ class FakeApi:
         judged = call.body["preconditions"]
         if judged != {"uid": stored.uid, "resourceVersion": str(stored.version)}:
             raise self._refuse(409, "Conflict", "the object was changed")
-        if call.query.get("dryRun") != "All":
+        if call.body.get("dryRun") != ["All"]:  # as the real one: with a body, the query is not read
             del self.objects[call.path]
         return {"kind": "Status", "status": "Success"}
 
