@@ -41,7 +41,7 @@ def divide_many(wish: Wish, limits: Limits) -> IntArray:
     limits = limits.settled()
     usable = limits.most > 0
     value = wish.scores + wish.stay[:, None] * (limits.before > 0)
-    limits = spread_out(limits, value, np.minimum(wish.clusters, wish.total), usable)
+    limits = spread_out(limits, value, wish.clusters, wish.total)
     counts = np.zeros(limits.most.shape, dtype=np.int64)
     even = wish.temperature > 0
     for rows, share in ((np.flatnonzero(~even), False), (np.flatnonzero(even), True)):

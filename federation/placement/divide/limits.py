@@ -30,11 +30,16 @@ class Limits:
         return Limits(np.clip(self.least, 0, most), most, np.maximum(self.before, 0), self.tie)
 
 
-def spread_out(limits: Limits, value: FloatArray, clusters: IntArray, usable: BoolArray) -> Limits:
-    """With at least one instance in each of the `clusters` (w,) best usable clusters of a row, those in use first."""
+def spread_out(limits: Limits, value: FloatArray, clusters: IntArray, total: IntArray) -> Limits:
+    """With at least one instance in each of the `clusters` (w,) best usable clusters of a row, those in use first.
+
+    Instances that are bound already may leave fewer to spread: `total` (w,) is never exceeded for it.
+    """
     if int(clusters.max(initial=0)) <= 1:
         return limits
-    eligible = usable & (limits.most > 0)
+    eligible = limits.most > 0
+    free = np.maximum(total - limits.least.sum(axis=1), 0) + (limits.least > 0).sum(axis=1)
+    clusters = np.where(clusters > 1, np.minimum(clusters, free), 0)
     first = (~eligible, limits.least == 0, -np.round(value, ROUND), -limits.tie)
     chosen = (rank(first) < clusters[:, None]) & eligible
     return Limits(np.where(chosen, np.maximum(limits.least, 1), limits.least), limits.most, limits.before, limits.tie)
