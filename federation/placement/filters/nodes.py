@@ -14,7 +14,7 @@ from federation.placement.filters.case import Case, Verdict
 from federation.placement.fleet.room import needs_gpu
 from federation.placement.fleet.selectors import repelling
 from federation.quantity import format_quantity
-from federation.snapshot import ARCH_LABEL
+from federation.snapshot import ARCH_LABEL, PODS
 from prewarm.domain import BoolArray
 
 
@@ -130,7 +130,7 @@ def _why_full(case: Case, at: int) -> str:
     rows = case.rows[fleet.starts[at] : fleet.starts[at + 1]]
     block = fleet.blocks[at]
     largest = [int(block.rows.free[resource, rows].max(initial=0)) for resource, _ in case.ask.amounts]
-    asked = ", ".join(_amount(case, resource, amount) for resource, amount in case.ask.amounts)
+    asked = ", ".join(_amount(case, *one) for one in case.ask.amounts if one != (PODS, 1))
     pairs = zip(case.ask.amounts, largest, strict=True)
     most = [_amount(case, resource, free) for (resource, amount), free in pairs if free < amount]
     if most:

@@ -45,11 +45,9 @@ def labelled(case: Case) -> Verdict:
 
     def why(one: Cluster) -> str | None:
         missed = next((rule for rule in wanted if not satisfies(one.labels, rule)), None)
-        return (
-            None
-            if missed is None
-            else f"cluster label {missed.key} {missed.operator} {_listed(missed.values)}".rstrip()
-        )
+        if missed is None:
+            return None
+        return f"cluster label must be {missed.key} {missed.operator} {_listed(missed.values)}".rstrip()
 
     return _judged(case, bool(wanted), why)
 
