@@ -136,7 +136,7 @@ def _lookup(table: Mapping[str, Entry], name: str, place: str) -> tuple[object, 
 def _value(entry: Entry, place: str) -> object:
     if entry.count > 1:
         raise InputError(f"{place}: stands there {entry.count} times; which one is meant cannot be known")
-    return entry.value
+    return {} if entry.value is None else entry.value  # as Go reads null
 
 
 def _spec(one: Member | BrokenMember) -> MemberSpec | BrokenMember:

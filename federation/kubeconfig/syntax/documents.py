@@ -117,7 +117,8 @@ def load(data: bytes, file: Path) -> object:
         return loader.get_data() if loader.check_data() else None
     except yaml.MarkedYAMLError as error:
         line = min(error.problem_mark.line + 1 if error.problem_mark else 1, len(text.splitlines()))
-        raise InputError(f"{file}, line {line}: is not YAML: {error.problem or error.context}") from None
+        problem = re.sub(r"(['\"]).*\1", "…", error.problem or "")  # what is quoted may be a secret
+        raise InputError(f"{file}, line {line}: is not YAML: {problem}") from None
     except yaml.reader.ReaderError as error:
         line = _line(text[: error.position].encode())
         raise InputError(f"{file}, line {line}: is not YAML: character #x{_code(error.character):04x}") from None

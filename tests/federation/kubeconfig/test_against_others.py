@@ -66,7 +66,7 @@ pairs = st.builds(
     st.sampled_from([{"client-key": "pki/one.key"}, {"client-key-data": "a2V5"}]),
 )
 users = st.one_of(
-    st.just({}),
+    st.sampled_from([{}, None]),
     st.builds(lambda token: {"token": token}, st.sampled_from(["made-up-1", "1:30", "2026-01-01", "yes", "0x1F"])),
     st.just({"tokenFile": "pki/token"}),
     st.just({"username": "ann", "password": "p:w"}),
@@ -163,7 +163,17 @@ def as_user(member: Member) -> Tree:
     return {name: value for name, value in found.items() if value}
 
 
-def assert_same(ours: Listing, theirs: dict[str, Any]) -> None:
+def home(paths: list[Path], user: str) -> Path:
+    """The folder of the first file that has the user."""
+    for path in filter(Path.exists, paths):
+        text = path.read_text()
+        tree = (json.loads if text.startswith("{") else yaml.safe_load)(text) or {}
+        if user in [entry["name"] for entry in tree.get("users") or []]:
+            return path.parent
+    raise AssertionError(user)
+
+
+def assert_same(ours: Listing, theirs: dict[str, Any], paths: list[Path]) -> None:
     """Every context of kubectl's is a member that says the same, or refers to something that kubectl lacks too."""
     contexts = table(theirs, "contexts", "context")
     clusters, users = table(theirs, "clusters", "cluster"), table(theirs, "users", "user")
@@ -176,8 +186,11 @@ def assert_same(ours: Listing, theirs: dict[str, Any]) -> None:
         if "exec" in user:  # kubectl prints what is empty too, or leaves out what is null
             user["exec"] = {"args": None, "env": None, "installHint": None, **user["exec"]}
             user["exec"]["installHint"] = user["exec"]["installHint"] or None
-        if "tokenFile" in user:  # kubectl resolves it when it is used, not when it is shown
-            user["tokenFile"] = str(member.spec.source.parent / user["tokenFile"])  # type: ignore[union-attr]
+        # kubectl resolves these two when they are used, not when they are shown
+        if "tokenFile" in user:
+            user["tokenFile"] = str(home(paths, context["user"]) / user["tokenFile"])
+        if user.get("exec", {}).get("command", "").startswith("./"):
+            user["exec"]["command"] = str(home(paths, context["user"]) / user["exec"]["command"])
         assert as_user(member) == user
         assert member.spec.namespace == context.get("namespace", "default")
     for broken in ours.broken:
@@ -191,7 +204,7 @@ def assert_same(ours: Listing, theirs: dict[str, Any]) -> None:
 def test_a_merged_fleet_is_what_kubectl_shows_of_the_same_files(kubectl: Path, files: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = lay_out(Path(folder), files)
-        assert_same(asyncio.run(read(merged=paths)), view(kubectl, paths))
+        assert_same(asyncio.run(read(merged=paths)), view(kubectl, paths), paths)
 
 
 @settings(max_examples=15, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

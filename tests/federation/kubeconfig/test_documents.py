@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from federation.kubeconfig.listing import contexts
+from federation.kubeconfig.syntax import entries
 from federation.kubeconfig.syntax.documents import merge, parse
 from prewarm.domain import InputError
+from tests.federation.kubeconfig.made import config
 
 FILE = Path("/fleet/config")
+WORDS = sorted(entries._CLUSTER | entries._USER | entries._EXEC | {"name", "cluster", "user", "context", "namespace"})
 
 
 @pytest.mark.parametrize(
@@ -34,10 +41,40 @@ def test_what_is_no_kubeconfig_is_an_error_that_names_file_and_line(data: bytes,
     assert "\n" not in str(caught.value)
 
 
-def test_an_error_never_quotes_the_line_it_is_in() -> None:
-    with pytest.raises(InputError) as caught:
-        parse(b"users:\n- name: u\n  user: {token: made-up-secret: {\n", FILE)
+@pytest.mark.parametrize("token", ["made-up-secret: {", "!made-up-secret x", "*made-up-secret", "'made-up-secret"])
+def test_an_error_never_quotes_the_line_it_is_in(token: str) -> None:
+    with pytest.raises(InputError, match="is not YAML") as caught:
+        parse(f"users:\n- name: u\n  user:\n    token: {token}\n".encode(), FILE)
     assert "made-up" not in str(caught.value)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "u", "c", "https://a", "\n"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+tables = st.fixed_dictionaries({}, optional=dict.fromkeys(("clusters", "users", "contexts"), json_values))
+entry = st.dictionaries(st.sampled_from(WORDS), json_values, max_size=6)
+tidy = st.builds(
+    lambda c, u, x: config({"c": c}, {"u": u}, {"x": x, "y": {"cluster": "c", "user": "u"}}), entry, entry, entry
+)
+
+
+@given(tables | tidy)
+def test_whatever_stands_in_a_file_each_context_is_a_member_or_says_why(tree: dict[str, object]) -> None:
+    document = parse(yaml.safe_dump(tree).encode(), FILE)
+    members, broken = contexts(document, separate=False)
+    assert len(members) + len(broken) == len(document.contexts)
+    assert all(one.why.startswith("/fleet/config: ") and "\n" not in one.why for one in broken)
+
+
+@given(st.binary(max_size=200) | st.text("[]{}:-?&*!|>'\"%@ \n\tab", max_size=60).map(str.encode))
+def test_whatever_the_bytes_are_they_are_read_or_an_error_of_one_line(data: bytes) -> None:
+    try:
+        parse(data, FILE)
+    except InputError as error:
+        assert str(error).startswith("/fleet/config")
+        assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("data", [b"", b"# nothing\n", b"---\n", b"null\n", b"{}", b"clusters: null\nusers:\n"])

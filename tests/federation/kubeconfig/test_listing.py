@@ -17,20 +17,20 @@ CLUSTER = {"server": SERVER}
 @pytest.mark.parametrize(
     ("context", "said"),
     [
-        (None, "context 'bad': must be a mapping, is null"),
+        (None, "context 'bad': names no cluster"),
         ("text", "context 'bad': must be a mapping, is text"),
         ({}, "context 'bad': names no cluster"),
         ({"cluster": "c", "user": "ghost"}, "context 'bad': user 'ghost' is missing"),
         ({"cluster": "ghost"}, "context 'bad': cluster 'ghost' is missing"),
         ({"cluster": ["c"]}, "cluster must be text, is a list"),
-        ({"cluster": "empty"}, "cluster 'empty': must be a mapping, is null"),
-        ({"cluster": "c", "user": "empty"}, "user 'empty': must be a mapping, is null"),
+        ({"cluster": "empty"}, "cluster 'empty': server is missing"),
+        ({"cluster": "c", "user": "text"}, "user 'text': must be a mapping, is text"),
         ({"cluster": "c", "namespace": 7}, "namespace must be text, is a number"),
         ({"cluster": "c", "usr": "x"}, "'usr' is not supported"),
     ],
 )
 async def test_a_context_that_cannot_be_a_member_says_why(tmp_path: Path, context: Any, said: str) -> None:
-    tree = config({"c": CLUSTER, "empty": None}, {"empty": None}, {"bad": context, "good": {"cluster": "c"}})
+    tree = config({"c": CLUSTER, "empty": None}, {"text": "text"}, {"bad": context, "good": {"cluster": "c"}})
     found = await read(write(tmp_path / "config", tree))
     assert [member.spec.id for member in found.members] == ["good"]
     (broken,) = found.broken
@@ -39,6 +39,12 @@ async def test_a_context_that_cannot_be_a_member_says_why(tmp_path: Path, contex
     assert said in broken.why
     with pytest.raises(InputError, match="member 'bad': is broken: "):
         found.find("bad")
+
+
+async def test_a_user_without_a_word_is_nobody_in_particular(tmp_path: Path) -> None:
+    tree = config({"c": CLUSTER}, {"u": None}, {"a": {"cluster": "c", "user": "u"}})
+    (member,) = (await read(write(tmp_path / "config", tree))).members
+    assert dict(await member.open().headers()) == {}
 
 
 async def test_a_name_given_twice_in_a_file_is_nobody(tmp_path: Path) -> None:

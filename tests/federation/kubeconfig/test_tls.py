@@ -209,6 +209,18 @@ async def test_an_encrypted_key_is_refused_and_nobody_is_asked(tmp_path: Path, a
         await access.tls()
 
 
+async def test_a_system_without_nameless_memory_gets_a_file_that_is_gone_afterwards(
+    tmp_path: Path, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.memfd_create", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    async with server(authority, "127.0.0.1", client_authority=authority) as port:
+        put(tmp_path, authority.issue_cert("ann.example"))
+        assert await ask((await rotating(tmp_path, authority, port)).open()) == "ann.example"
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 async def test_plain_http_has_no_tls(tmp_path: Path) -> None:
     assert await (await only(tmp_path, {"server": "http://127.0.0.1:1"})).open().tls() is None
 
