@@ -1,0 +1,203 @@
+"""Questions of placement, and what is kept placed: decide, carry out where that may be, and say why."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from federation.api.models import EndAnswer, PlacedList, PlacementAnswer, PlacementIn
+from federation.api.shapes import placement_json
+from federation.desk.carrying import DONE, beside_of, end, rollout_of, sentence_of
+from federation.desk.desk import FleetDesk
+from federation.desk.records import Placed
+from federation.manifest.form import read_form
+from federation.manifest.read import Manifest, read_manifest
+from federation.members.api import MemberError
+from federation.placement.answer import Placement
+from federation.placement.explain.record import decision_of
+from prewarm.domain import decision_id, function_key, rfc3339
+from prewarm.http.auth import Right
+from prewarm.http.models import Cursor
+from prewarm.http.parameters import KEY_PARAMETER
+from prewarm.http.problem import ProblemError
+from prewarm.http.routes import Call, Route
+from prewarm.store.people import Stamp
+
+API = "api"
+_WATCHED_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What became of a decision."""
+
+    became: str
+    why: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+async def post_placement(call: Call[FleetDesk]) -> object:
+    """Decide where a workload goes; carried out only where that was asked for and the mode allows it."""
+    asked: PlacementIn = call.body
+    desk = call.service
+    manifest = _manifest(asked)
+    workload = replace(manifest.workload, brings_needs=asked.with_dependencies)
+    manifest = replace(manifest, workload=workload)
+    await _watch(desk, manifest)
+    held_back = None if asked.dry_run else desk.may_write(workload.key)
+    if asked.dry_run or held_back is not None:
+        placement = desk.ask(workload)
+        await desk.records.keep_decisions([decision_of(placement)])
+        return placement_json(placement, "dry_run", dry_run=True, why=held_back, notes=[])
+    placement = desk.decide(workload)
+    done = await _carry(desk, asked, manifest, placement)
+    return placement_json(placement, done.became, dry_run=False, why=done.why, notes=list(done.notes))
+
+
+async def list_placements(call: Call[FleetDesk]) -> object:
+    """Workloads that are kept placed, by key, and where their instances are now."""
+    query: Cursor = call.query
+    desk = call.service
+    snapshot = desk.look()
+    keys = [key for key in sorted(desk.placed) if query.cursor is None or key > query.cursor]
+    rows = []
+    for key in keys[: query.limit]:
+        placed = desk.placed[key]
+        here = {one.name: one.running[key] for one in snapshot.clusters if key in one.running}
+        rows.append(
+            {
+                "key": key,
+                "kind": placed.manifest.workload.kind,
+                "replicas": placed.manifest.workload.replicas,
+                "clusters": {name: one.existing for name, one in here.items()},
+                "ready": {name: one.ready for name, one in here.items()},
+                "decision": placed.decision,
+                "since": rfc3339(placed.at),
+            }
+        )
+    following = keys[query.limit - 1] if len(keys) > query.limit else None
+    return {"placements": rows, "next": following}
+
+
+async def end_placement(call: Call[FleetDesk]) -> object:
+    """No longer keep it placed, and take away what was made for it, nothing else."""
+    desk, key = call.service, function_key(call.path("key"), "key")
+    if key not in desk.placed:
+        raise ProblemError(404, f"{key} is not kept placed")
+    if (why := desk.may_write(key)) is not None:
+        raise ProblemError(409, f"nothing is taken away: {why}")
+    now = desk.now()
+    if desk.carrier is not None:
+        ended = await end(desk.carrier, decision_id(now, key, "placement"), key, clients=desk.clients(), now=now)
+        why = "; ".join([*ended.lost, *([told] if (told := sentence_of(ended.report)) else [])]) or None
+        became, removed, kept = str(ended.report.verdict), list(ended.gone), list(ended.kept)
+        if ended.report.verdict not in DONE:
+            return {"key": key, "became": became, "removed": removed, "kept": kept, "why": why}
+    else:
+        became, removed, kept = "reserved", [], []
+    await desk.records.forget_placed(key, Stamp(API, now))
+    desk.placed.pop(key, None)
+    return {"key": key, "became": _spelled(became), "removed": removed, "kept": kept, "why": why}
+
+
+async def _carry(desk: FleetDesk, asked: PlacementIn, manifest: Manifest, placement: Placement) -> _Done:
+    """Carry out and write down; what takes longer than the deadline goes on by itself and is written down then."""
+    if desk.carrier is None or manifest.body is None:
+        why = "no manifest was sent, so nothing is created" if desk.carrier else "this fleet is simulated"
+        await desk.records.keep_decisions([decision_of(placement)])
+        return _Done("reserved", why)
+    task = asyncio.ensure_future(_carry_out(desk, asked, manifest, placement))
+    desk.keep_task(task)
+    finished, _ = await asyncio.wait({task}, timeout=asked.deadline_ms / 1000)
+    if not finished:
+        return _Done("under_way", f"still under way after {asked.deadline_ms:g} ms")
+    return task.result()
+
+
+async def _carry_out(desk: FleetDesk, asked: PlacementIn, manifest: Manifest, placement: Placement) -> _Done:
+    assert desk.carrier is not None and manifest.body is not None, "checked by the caller"
+    notes: tuple[str, ...] = ()
+    try:
+        beside = await beside_of(
+            manifest,
+            placement,
+            (),
+            clients=desk.clients(),
+            snapshot=desk.placer.snapshot,
+            copy=asked.with_dependencies,
+        )
+        notes = beside.notes
+        report = await desk.carrier.carry_out(rollout_of(manifest, placement, beside), now=desk.now())
+    except MemberError as error:
+        desk.placer.cancel(placement.id)
+        await desk.records.keep_decisions([decision_of(placement)])
+        return _Done("refused", str(error), notes)
+    done = report.verdict in DONE
+    if not done:
+        desk.placer.cancel(placement.id)
+    await desk.records.keep_decisions([decision_of(replace(placement, applied=done))])
+    if done:
+        kept = Placed(
+            placement.workload,
+            manifest.body,
+            placement.at,
+            placement.id,
+            with_dependencies=asked.with_dependencies,
+        )
+        await desk.records.keep_placed(kept, API)
+        desk.placed[placement.workload] = kept
+    return _Done(_spelled(report.verdict), sentence_of(report), notes)
+
+
+async def _watch(desk: FleetDesk, manifest: Manifest) -> None:
+    """Have the names of what it needs watched, and wait a little for the first lists."""
+    kinds = frozenset(kind.partition(":")[0] for kind, names in manifest.workload.needs.items() if names)
+    await desk.view.watch(kinds, _WATCHED_S)
+
+
+def _manifest(asked: PlacementIn) -> Manifest:
+    if (asked.workload is None) == (asked.manifest is None):
+        raise ProblemError(400, "workload: one of workload and manifest must be given, and not both")
+    if asked.manifest is not None:
+        return read_manifest(asked.manifest, "manifest")
+    assert asked.workload is not None, "one of the two is there"
+    return Manifest(read_form(asked.workload.model_dump(exclude_unset=True), "workload"), None)
+
+
+def _spelled(verdict: str) -> str:
+    return {"done": "carried_out"}.get(str(verdict), str(verdict))
+
+
+def placement_routes() -> list[Route[FleetDesk]]:
+    """The routes of this subject."""
+    return [
+        Route(
+            "POST",
+            "/v1/placements",
+            post_placement,
+            "Where a workload goes, and why",
+            right=Right.WRITE,
+            body=PlacementIn,
+            answer=PlacementAnswer,
+            tag="fleet",
+        ),
+        Route(
+            "GET",
+            "/v1/placements",
+            list_placements,
+            "Workloads that are kept placed",
+            query=Cursor,
+            answer=PlacedList,
+            tag="fleet",
+        ),
+        Route(
+            "DELETE",
+            "/v1/placements/{key}",
+            end_placement,
+            "End a placement",
+            right=Right.WRITE,
+            answer=EndAnswer,
+            tag="fleet",
+            parameters=KEY_PARAMETER,
+        ),
+    ]

@@ -1,0 +1,129 @@
+"""From the fleet's values to the JSON that the API writes; the page reads the same shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from federation.placement.answer import Placement
+from federation.placement.reserve.book import Book
+from federation.snapshot import MEMORY, Cluster, Snapshot
+from prewarm.domain import rfc3339
+
+Json = dict[str, object]
+_MILLI = 1_000
+
+
+def cluster_json(cluster: Cluster, book: Book, now: float) -> Json:
+    """One member as it was last seen."""
+    ages = cluster.ages.at(now)
+    nodes = cluster.nodes
+    return {
+        "name": cluster.name,
+        "context": cluster.context,
+        "state": cluster.state,
+        "since": rfc3339(cluster.since),
+        "last_answer_s": _seconds(ages["answer"]),
+        "nodes": int((nodes.count * nodes.schedulable).sum()),
+        "nodes_in_all": int(nodes.count.sum()),
+        "allocatable": amounts_json(nodes.total(nodes.allocatable)),
+        "requested": amounts_json(nodes.total(nodes.requested)),
+        "used": _used(cluster),
+        "in_flight": amounts_json(in_flight(book, cluster.name)),
+        "price": cluster.price,
+        "region": cluster.region,
+        "ages_s": {name: _seconds(age) for name, age in ages.items()},
+        "instances": sum(one.existing for one in cluster.running.values()),
+        "ready": sum(one.ready for one in cluster.running.values()),
+        "why": cluster.why,
+        "notes": list(cluster.notes),
+    }
+
+
+def cluster_detail_json(cluster: Cluster, snapshot: Snapshot, book: Book, *, limit: int) -> Json:
+    """One member with what runs there, the most instances first, and its links."""
+    running = sorted(cluster.running.items(), key=lambda item: (-item[1].existing, item[0]))
+    return {
+        **cluster_json(cluster, book, snapshot.at),
+        "running": [
+            {
+                "key": key,
+                "wanted": one.wanted,
+                "existing": one.existing,
+                "ready": one.ready,
+                "pending": one.pending,
+            }
+            for key, one in running[:limit]
+        ],
+        "links_ms": links_json(snapshot, cluster.name),
+    }
+
+
+def links_json(snapshot: Snapshot, name: str) -> dict[str, float | None]:
+    """One-way delay from a cluster to every other one, null where nobody said."""
+    links = snapshot.links
+    if name not in links.names:
+        return {}
+    row = links.delay_ms[links.names.index(name)].tolist()
+    return {
+        other: delay if math.isfinite(delay) else None
+        for other, delay in zip(links.names, row, strict=True)
+        if other != name
+    }
+
+
+def placement_json(placement: Placement, became: str, *, dry_run: bool, why: str | None, notes: list[str]) -> Json:
+    """The answer to a question."""
+    until = placement.reserved_until
+    return {
+        "decision": placement.id,
+        "placements": [
+            {"cluster": share.cluster, "replicas": share.replicas, "weight": round(share.weight, 6)}
+            for share in placement.shares
+            if share.replicas
+        ],
+        "unplaced": placement.unplaced,
+        "reserved_until": None if until is None else rfc3339(until),
+        "dry_run": dry_run,
+        "rule_decided": placement.policy.rule_decided,
+        "why": why or placement.policy.why,
+        "became": became,
+        "filtered": [{"cluster": f.cluster, "filter": f.filter, "reason": f.reason} for f in placement.filtered],
+        "notes": [*placement.vetoes, *notes],
+    }
+
+
+def amounts_json(amounts: Mapping[str, int]) -> dict[str, float]:
+    """Cores, bytes and pieces; what is zero everywhere is left out, except for the first three."""
+    return {
+        name: value / _MILLI if name == "cpu" else value
+        for name, value in amounts.items()
+        if value or name in ("cpu", "memory", "pods")
+    }
+
+
+def in_flight(book: Book, cluster: str) -> dict[str, int]:
+    """Room that was promised in a cluster and is not yet seen taken, by resource."""
+    found: dict[str, int] = {"cpu": 0, "memory": 0, "pods": 0}
+    for claim in book.of(cluster):
+        requests, _ = claim.shape
+        for name, value in requests:
+            found[name] = found.get(name, 0) + value * claim.instances
+        found["pods"] += claim.instances
+    return found
+
+
+def _used(cluster: Cluster) -> dict[str, float | None]:
+    """Measured use of the nodes that tell it; null where none does."""
+    used, count = cluster.nodes.used, cluster.nodes.count
+    known = np.isfinite(used).all(axis=1)
+    if not known.any():
+        return {"cpu": None, "memory": None}
+    total = (used[known] * count[known, None]).sum(axis=0).tolist()
+    return {"cpu": total[0] / _MILLI, "memory": total[MEMORY]}
+
+
+def _seconds(age: float | None) -> float | None:
+    return None if age is None else round(age, 1)

@@ -1,0 +1,118 @@
+"""The fleet as the service works with it: one view, one placer, one way to carry out, and what people said.
+
+Everything here lives on the event loop. A decision is one synchronous call of the placer on the newest snapshot, so two
+requests never see the same free place; writes to clusters and to the database are awaited around it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from federation.apply.around.drain import Cordon
+from federation.apply.rollout.carry import Carrier
+from federation.desk.records import Placed, Records, Said
+from federation.members.api import Api
+from federation.placement.answer import Placement
+from federation.placement.placer import Placer
+from federation.placement.scorer import Scorer
+from federation.placement.terms import Terms
+from federation.placement.workload import Workload
+from federation.snapshot import MemberState, Snapshot
+from prewarm.domain import Mode
+from prewarm.loop.fleet import Fleet
+from prewarm.settings import Link
+
+
+class FleetView(Protocol):
+    """Whatever shows a fleet: real members that are watched, or simulated ones."""
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The fleet as it is held; never waits."""
+        ...
+
+    def told(self, said: Mapping[str, Said], links: tuple[Link, ...] | None) -> None:
+        """Take what people said of clusters, and the network where it was set through the API."""
+        ...
+
+    async def watch(self, kinds: frozenset[str], limit_s: float) -> None:
+        """Know the names of these kinds too (of `Workload.needs`); waits at most so long for the first lists."""
+        ...
+
+
+@dataclass(slots=True)
+class FleetDesk:
+    """One fleet. `carrier` and `clients` are there where clusters can be written to."""
+
+    demand: Fleet
+    view: FleetView
+    records: Records
+    placer: Placer
+    carrier: Carrier | None = None
+    clients: Callable[[], Mapping[str, Api]] = dict
+    scorer: Scorer | None = None
+    placed: dict[str, Placed] = field(default_factory=dict)
+    said: dict[str, Said] = field(default_factory=dict)
+    _tasks: set[asyncio.Future[Any]] = field(default_factory=set)
+
+    def now(self) -> float:
+        """The service's clock."""
+        return self.demand.clock.now()
+
+    def look(self) -> Snapshot:
+        """The newest snapshot, which the placer then stands on."""
+        snapshot = self.view.snapshot(self.now())
+        self.placer.see(snapshot)
+        return snapshot
+
+    def terms(self, workload: Workload) -> Terms:
+        """What holds for a decision on this workload now."""
+        now, modes = self.now(), self.demand.told.modes
+        policy = self.demand.settings.placement
+        return Terms(
+            policy=policy,
+            scorer=self.scorer,
+            mode=modes.of(workload.key),
+            overrides=tuple(self.demand.active_overrides(now)),
+        )
+
+    def ask(self, workload: Workload) -> Placement:
+        """What would be decided."""
+        self.look()
+        return self.placer.ask(self._as_told(workload), terms=self.terms(workload), now=self.now())
+
+    def decide(self, workload: Workload) -> Placement:
+        """Decide, and hold the room."""
+        self.look()
+        return self.placer.place(self._as_told(workload), terms=self.terms(workload), now=self.now())
+
+    def may_write(self, key: str) -> str | None:
+        """None where a placement of `key` may be carried out now, else why not."""
+        mode = self.demand.told.modes.of(key)
+        return None if mode is Mode.ACTIVE else f"the mode of {key} is {mode}"
+
+    def keep_task(self, task: asyncio.Future[Any]) -> None:
+        """Work that outlives its request is held until it is over."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def recall(self) -> None:
+        """Take up what was kept before a restart."""
+        self.placed = dict(await self.records.placed())
+        self.said = dict(await self.records.said())
+        self.view.told(self.said, await self.records.links())
+
+    def _as_told(self, workload: Workload) -> Workload:
+        """With the clusters that are being drained left out, unless nothing would be left to choose."""
+        draining = {name for name, one in self.said.items() if one.state is Cordon.DRAINING}
+        answering = {one.name for one in self.placer.snapshot.clusters if one.state is not MemberState.DARK}
+        if not draining or answering <= draining:
+            return workload
+        exclude = tuple(sorted({*workload.affinity.exclude, *draining}))
+        return replace(workload, affinity=replace(workload.affinity, exclude=exclude))

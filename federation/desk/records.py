@@ -1,0 +1,126 @@
+"""What the fleet's part of the service keeps in the database: placements, cordons, the network, and who is placed.
+
+Whatever a person said is a document with an audit entry. A manifest is kept so that it can be placed again elsewhere;
+the content of a Secret never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from federation.apply.around.drain import KIND as CORDON
+from federation.apply.around.drain import Cordon, end_cordon, set_cordon
+from federation.apply.state.objects import is_secret, ref_of
+from federation.manifest.fields import Json
+from federation.manifest.form import read_form
+from federation.manifest.read import Manifest, read_manifest
+from prewarm.domain import Decision
+from prewarm.settings import Link
+from prewarm.store import Store
+from prewarm.store.decisions import add_decisions, mark_applied
+from prewarm.store.people import Stamp, documents, drop_document, put_document
+
+PLACED = "placed"
+NETWORK = "network"
+FLEET = "fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A workload that is to stay placed. `source` is its manifest or our own form as it was sent.
+
+    beside: objects that go wherever it goes, without Secrets. decision: the newest placement's id.
+    """
+
+    key: str
+    source: Json
+    at: float
+    decision: str
+    beside: tuple[Json, ...] = ()
+    with_dependencies: bool = False
+
+    @property
+    def manifest(self) -> Manifest:
+        """The workload anew; InputError where the rules have changed since it was kept."""
+        if "apiVersion" in self.source:
+            return read_manifest(self.source, f"kept manifest of {self.key}")
+        return Manifest(read_form(self.source, f"kept workload {self.key}"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What people said of a cluster, as it is kept."""
+
+    state: Cordon
+    owner: str
+    reason: str
+    at: float
+
+
+class Records:
+    """The fleet's tables in the service's store. A write is durable when it returns; StoreDownError where it is not."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def keep_decisions(self, made: Iterable[Decision]) -> None:
+        """Write placements."""
+        await self._store.submit(partial(add_decisions, decisions=tuple(made)))
+
+    async def mark_applied(self, ids: Iterable[str]) -> None:
+        """Note that these were carried out."""
+        await self._store.submit(partial(mark_applied, ids=tuple(ids)))
+
+    async def placed(self) -> Mapping[str, Placed]:
+        """Every workload that is to stay placed, by key."""
+        kept = await self._store.read(partial(documents, kind=PLACED))
+        return {key: _placed(key, body) for key, body in kept.items()}
+
+    async def keep_placed(self, one: Placed, actor: str) -> None:
+        """Keep it placed from now on."""
+        body = {
+            "source": one.source,
+            "at": one.at,
+            "decision": one.decision,
+            "beside": [each for each in one.beside if not is_secret(ref_of(each))],
+            "with_dependencies": one.with_dependencies,
+        }
+        stamp = Stamp(actor, one.at)
+        await self._store.submit(partial(put_document, kind=PLACED, name=one.key, body=body, stamp=stamp))
+
+    async def forget_placed(self, key: str, stamp: Stamp) -> bool:
+        """No longer; False where it was not."""
+        return await self._store.submit(partial(drop_document, kind=PLACED, name=key, stamp=stamp))
+
+    async def said(self) -> Mapping[str, Said]:
+        """What people said of clusters, by name."""
+        kept = await self._store.read(partial(documents, kind=CORDON))
+        return {name: Said(Cordon(one["state"]), one["owner"], one["reason"], one["at"]) for name, one in kept.items()}
+
+    async def say(self, cluster: str, said: Said) -> None:
+        """Take a cluster out of use."""
+        stamp = Stamp(said.owner, said.at)
+        job = partial(set_cordon, cluster=cluster, state=said.state, reason=said.reason, stamp=stamp)
+        await self._store.submit(job)
+
+    async def unsay(self, cluster: str, stamp: Stamp) -> bool:
+        """Back into use; False where nothing was said."""
+        return await self._store.submit(partial(end_cordon, cluster=cluster, stamp=stamp))
+
+    async def links(self) -> tuple[Link, ...] | None:
+        """The network set through the API; None where the configuration's holds."""
+        kept = (await self._store.read(partial(documents, kind=NETWORK))).get(FLEET)
+        return None if kept is None else tuple(Link(**one) for one in kept["links"])
+
+    async def keep_links(self, links: tuple[Link, ...], stamp: Stamp) -> None:
+        """Set the network."""
+        body = {"links": [asdict(one) for one in links]}
+        await self._store.submit(partial(put_document, kind=NETWORK, name=FLEET, body=body, stamp=stamp))
+
+
+def _placed(key: str, body: Mapping[str, Any]) -> Placed:
+    beside = tuple(body["beside"])
+    return Placed(key, body["source"], body["at"], body["decision"], beside, body["with_dependencies"])
