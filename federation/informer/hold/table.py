@@ -68,7 +68,7 @@ class NodeTable:
 
     def pod_changed(self, _: str, before: PodFacts | None, after: PodFacts | None) -> None:
         """A Pod appeared, changed, ended or went; only what it takes of its node matters here."""
-        if before is not None and after is not None and _takes(before) == _takes(after):
+        if _takes(before) == _takes(after):
             return
         self.generation += 1
         if before is not None and before.stage is Stage.BOUND:
@@ -145,5 +145,5 @@ class NodeTable:
         self.present, self.open = np.pad(self.present, (0, more)), np.pad(self.open, (0, more))
 
 
-def _takes(pod: PodFacts) -> tuple[object, ...]:
-    return (pod.node, pod.amounts, pod.readable) if pod.stage is Stage.BOUND else ()
+def _takes(pod: PodFacts | None) -> tuple[object, ...]:
+    return (pod.node, pod.amounts, pod.readable) if pod is not None and pod.stage is Stage.BOUND else ()

@@ -177,7 +177,8 @@ class Reflector(Generic[Kept]):
         self._fail(failure.why)
 
     def _refused(self, error: RefusedError) -> None:
-        if is_expired(error.status, error.reason, error.message):
+        watch_refused = error.status in _SETTLED and self._course.version is not None
+        if watch_refused or is_expired(error.status, error.reason, error.message):
             self._doubt(str(error))
             return
         self._course = self._course.cut()
