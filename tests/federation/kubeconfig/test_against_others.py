@@ -23,17 +23,6 @@ NAMES = ["a", "b", "c"]
 PEM = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n"
 
 
-@pytest.fixture(scope="module")
-def kubectl() -> Path:
-    """The real kubectl."""
-    if "PREWARM_ASSETS" not in os.environ:
-        pytest.skip("PREWARM_ASSETS is not set: there is no kubectl to compare with")
-    program = Path(os.environ["PREWARM_ASSETS"]) / "bin" / "kubectl"
-    if not program.is_file():
-        pytest.skip(f"{program} is missing: there is no kubectl to compare with")
-    return program
-
-
 def pem(name: str) -> st.SearchStrategy[Tree]:
     """A file or its bytes in place; kubectl does not flatten an entry that has both."""
     inline = base64.b64encode(PEM % b"aW4gcGxhY2U=").decode()
