@@ -67,7 +67,7 @@ def changes_to(live: Json, wanted: Json, owned: Json, *, secret: bool = False) -
         elif not _covers(ours, path):
             found.append(_change(path, value, value, secret=secret, owns=True))
     for path, value in ours.items():
-        if path not in want and not _covers(want, path):
+        if not _said(want, path):
             found.append(_change(path, value, ABSENT, secret=secret))
     return tuple(sorted(found, key=lambda change: change.path))
 
@@ -110,6 +110,12 @@ def _covers(leaf_paths: Mapping[Path, Any], path: Path) -> bool:
     if any(path[:size] in leaf_paths for size in range(1, len(path) + 1)):
         return True
     return any(other[: len(path)] == path for other in leaf_paths)
+
+
+def _said(want: Mapping[Path, Any], path: Path) -> bool:
+    """Whether `want` speaks of `path` or of something below it, or has another value in a place above it."""
+    above = (want.get(path[:size], ABSENT) for size in range(1, len(path)))
+    return any(other[: len(path)] == path for other in want) or any(one not in (ABSENT, {}) for one in above)
 
 
 def _equal(path: Path, left: Any, right: Any) -> bool:
