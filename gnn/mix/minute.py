@@ -1,6 +1,7 @@
 """One minute of the world: what a plan becomes, which instance serves which call, and what it costs.
 
-The rules, the same for every policy. A plan keeps what is warm and starts the rest, as far as there is room. A call
+The rules, the same for every policy. A plan keeps what is warm and starts the rest, as far as there is room; what its
+cluster has no room for goes to the nearest that has, first to one where the function is warm and need not start. A call
 goes to the nearest instance that has room left for it. An instance started by the plan serves from the end of its
 start-up on; calls that come before and find no other have waited for a cold start. What is needed beyond the plan is
 started where it is nearest to the region with most calls still unserved and the cluster has room, and stays until a
@@ -27,11 +28,14 @@ compiled = numba.njit(cache=True)
 
 
 @compiled  # type: ignore[untyped-decorator]
-def fit(plan: Array, warm: Array, memory: Array, room: Array, kept: Array, new: Array) -> None:
-    """Fill kept and new (n, c) with what of the plan there is room for; `room` (c,) becomes what is left.
+def fit(plan: Array, warm: Array, memory: Array, rooms: Array, pools: Array) -> None:
+    """Fill pools (kept, new), (n, c) each, with what of the plan there is room for. rooms: what is left of each
+    cluster's (c,), which is lowered, and the clusters by nearness (c, c).
 
     Kept instances come first; where even they exceed the room, the last functions lose theirs.
     """
+    room, nearest = rooms
+    kept, new = pools
     rows, clusters = plan.shape
     for i in range(rows):
         for c in range(clusters):
@@ -47,10 +51,34 @@ def fit(plan: Array, warm: Array, memory: Array, room: Array, kept: Array, new: 
             i -= 1
     for i in range(rows):
         for c in range(clusters):
-            if plan[i, c] > kept[i, c] and plan[i, c] > warm[i, c]:
-                fits = int(np.floor((room[c] + _TINY) / memory[i]))
-                new[i, c] = max(0, min(plan[i, c] - warm[i, c], fits))
-                room[c] -= new[i, c] * memory[i]
+            if plan[i, c] > kept[i, c]:
+                lack = plan[i, c] - kept[i, c]
+                lack -= _take(c, lack, memory[i], room, new[i])
+                if lack > 0:
+                    _take_elsewhere(lack, warm[i], memory[i], (room, nearest[c]), (kept[i], new[i]))
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _take(c: int, wanted: int, memory: float, room: Array, line: Array) -> int:
+    """Put up to `wanted` instances into cluster c as far as there is room; how many."""
+    fits = max(0, min(wanted, int(np.floor((room[c] + _TINY) / memory))))
+    room[c] -= fits * memory
+    line[c] += fits
+    return fits
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _take_elsewhere(lack: int, warm: Array, memory: float, rooms: Array, lines: Array) -> None:
+    """Put instances that their cluster has no room for where the function is warm beside its plan, else elsewhere."""
+    room, order = rooms
+    kept, new = lines
+    for c in order[1:]:
+        spare = warm[c] - kept[c] - new[c]
+        if lack > 0 and spare > 0:
+            lack -= _take(c, min(lack, spare), memory, room, kept)
+    for c in order[1:]:
+        if lack > 0:
+            lack -= _take(c, lack, memory, room, new)
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -156,7 +184,7 @@ def run_minute(hits: Array, pools: Array, facts: Array, now: Array, maps: Array,
     kept, new = np.zeros_like(plan), np.zeros_like(plan)
     left = room.copy()
     tally[ROOM] += room.sum()
-    fit(plan, warm, memory, left, kept, new)
+    fit(plan, warm, memory, (left, maps[1]), (kept, new))
     _count_moves(warm, kept, new, tally)
     at_end = kept + new
     today = (np.zeros(rows), np.zeros((rows, clusters)))

@@ -82,11 +82,11 @@ def _open_pools(fixed: Array, far: Array, wanted: Array, plan: Array) -> None:
                     nearest[r] = delay[r, at]
                     pool_of[r] = at
         if count[i] > pools:
-            _divide(count[i] - pools, mix[i], pool_of, spread[i], plan[i])
+            divide(count[i] - pools, mix[i], pool_of, spread[i], plan[i])
 
 
 @compiled  # type: ignore[untyped-decorator]
-def _divide(more: int, mix: Array, pool_of: Array, spread: float, line: Array) -> None:
+def divide(more: int, mix: Array, pool_of: Array, spread: float, line: Array) -> None:
     """Give `more` instances to the open pools by the calls each serves, to the largest remainders."""
     clusters = mix.size
     share = np.zeros(clusters)

@@ -62,6 +62,10 @@ def draw_hits(counts: Float32Array, functions: Functions, peak_min: FloatArray, 
 
 def draw_starts(count: int, rng: np.random.Generator) -> FloatArray:
     """Start-up times in s, LogNormal with the public mean and deviation, cut at a minute."""
+    return np.minimum(rng.lognormal(*start_law(), count), START_MOST_S)
+
+
+def start_law() -> tuple[float, float]:
+    """Mean and deviation of the logarithm of a start-up time in s, before the cut."""
     variance = math.log(1.0 + (START_SD_S / START_MEAN_S) ** 2)
-    drawn = rng.lognormal(math.log(START_MEAN_S) - variance / 2.0, math.sqrt(variance), count)
-    return np.minimum(drawn, START_MOST_S)
+    return math.log(START_MEAN_S) - variance / 2.0, math.sqrt(variance)

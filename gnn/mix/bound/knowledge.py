@@ -1,0 +1,104 @@
+"""What a placement with foresight knows of the whole day, laid out for the dynamic program.
+
+`outcome` knows every call, where it came from and how long each start takes. `foretold` knows the forecasts that all
+policies will be given, minute by minute, and the callers' true mix, prices and room, but not what will happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnn.mix.expected.teller import Teller
+from gnn.mix.expected.waiting import waited_share
+from gnn.mix.state import MISSING_PRICE, holding_cost
+from gnn.mix.world.draw import World
+from gnn.mix.world.functions import MOST_NEEDED
+from gnn.mix.world.hits import mix_at
+from prewarm.domain import COLD_COST, Float32Array, FloatArray, Int32Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knowledge:
+    """chance, need, most, waits: (n, T); source: (n, T, c + 1), the last column calls from beside their instance; all
+    as in `gnn.mix.bound.pools.solve`.
+    """
+
+    chance: Float32Array
+    need: Int32Array
+    source: Float32Array
+    most: Float32Array
+    waits: Float32Array
+
+
+def outcome(world: World) -> Knowledge:
+    """What will happen."""
+    hits, shape = world.hits, world.calls.shape
+    minute = np.repeat(np.arange(world.minutes), np.diff(hits.first))
+    need = np.zeros(shape, np.int32)
+    need[hits.row, minute] = hits.need
+    called = hits.need > 0
+    share = 1.0 - (1.0 - hits.start_s / 60.0) ** (hits.calls / hits.need)
+    waits = np.zeros(shape, np.float32)
+    waits[hits.row, minute] = COLD_COST * share
+    source = np.zeros((*shape, world.fleet.clusters + 1), np.float32)
+    inside = _from_caller(world.functions.caller, world.calls)[hits.row, minute]
+    own = (hits.calls - inside) / hits.calls
+    source[hits.row, minute, :-1] = hits.origin * own[:, None]
+    source[hits.row, minute, -1] = inside
+    chance = np.zeros(shape, np.float32)
+    chance[hits.row, minute] = called
+    return Knowledge(chance, need, source, _most(world, world.calls, need), waits)
+
+
+def foretold(world: World, called: Float32Array) -> Knowledge:
+    """What the forecasts will say. called: (n, T)."""
+    shape, clusters = world.calls.shape, world.fleet.clusters
+    calls, need = _told(world, called)
+    every = np.arange(shape[0], dtype=np.int32)
+    source = np.zeros((*shape, clusters + 1), np.float32)
+    caller = world.functions.caller
+    inside = _from_caller(caller, calls)
+    for minute in range(world.minutes):
+        mix = mix_at(world.functions, world.fleet.peak_min, every, np.full(shape[0], float(minute)))
+        own = calls[:, minute] - inside[:, minute]
+        # A caller's pools stand near its own callers, so its callers' shares stand for where its calls come from.
+        beside = np.where((caller >= 0)[:, None], mix[np.maximum(caller, 0)], 0.0)
+        source[:, minute, :-1] = mix * own[:, None] + beside * inside[:, minute, None]
+    waits = COLD_COST * waited_share(calls / need)
+    return Knowledge(called, need, source, _most(world, calls, need), waits.astype(np.float32))
+
+
+def _told(world: World, called: Float32Array) -> tuple[Float32Array, Int32Array]:
+    """Calls expected if called, and instances worth keeping then (at least 1), (n, T) each."""
+    hits, teller = world.hits, Teller(len(called), world.fleet.clusters)
+    hold = holding_cost(world.functions.memory_gb)
+    limit = hold / (hold + COLD_COST)
+    calls, need = np.zeros(called.shape, np.float32), np.ones(called.shape, np.int32)
+    for minute in range(world.minutes):
+        calls[:, minute] = teller.calls
+        pays = called[:, minute, None] * teller.tail > limit[:, None]
+        need[:, minute] = np.clip(pays.sum(axis=1), 1, MOST_NEEDED)
+        at = slice(*hits.first[minute : minute + 2])
+        teller.hear(hits.row[at], hits.calls[at], hits.need[at], hits.origin[at])
+    return calls, need
+
+
+def _from_caller(caller: Int32Array, calls: Float32Array) -> Float32Array:
+    """Calls that come from the calling function's instances, (n, T)."""
+    above = np.where((caller >= 0)[:, None], calls[np.maximum(caller, 0)], np.float32(0))
+    return np.minimum(calls, above)
+
+
+def _most(world: World, calls: Float32Array, need: Int32Array) -> Float32Array:
+    """No call costs more than its share of a missing instance, which takes at most so many calls with it, (n, T)."""
+    each = np.maximum((60_000.0 / world.functions.duration_ms)[:, None], calls / np.maximum(need, 1))
+    lost = np.maximum(np.minimum(each, calls), 1e-3)
+    return (MISSING_PRICE / lost).astype(np.float32)
+
+
+def saved_per_call(world: World) -> FloatArray:
+    """GB-seconds of waste that a served call turns into use, (n,)."""
+    used: FloatArray = world.functions.memory_gb * world.functions.duration_ms / 1000.0
+    return used
