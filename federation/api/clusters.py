@@ -12,7 +12,7 @@ from federation.api.models import (
     MaintenanceAnswer,
     Network,
 )
-from federation.api.shapes import cluster_detail_json, cluster_json
+from federation.desk.shapes import cluster_detail_json, cluster_json
 from federation.apply.around.drain import Cordon
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Said

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from federation.api.models import EndAnswer, PlacedList, PlacementAnswer, PlacementIn
-from federation.api.shapes import placement_json
+from federation.desk.shapes import placement_json
 from federation.desk.carrying import DONE, beside_of, end, rollout_of, sentence_of
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Placed

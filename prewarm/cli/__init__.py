@@ -21,6 +21,8 @@ _COMMANDS = {
     "replay": ("replay", "replay", "Replay a trace through policies and compare them."),
     "forecast": ("forecast", "forecast", "Forecast the demand in a file."),
     "backtest": ("forecast", "backtest", "Measure forecasters on a file by rolling origin."),
+    "fleet": ("fleet", "fleet", "Look at the fleet's clusters, cordon or drain one."),
+    "place": ("place", "place", "Place a workload over the fleet, and say why there."),
     "explain": ("explain", "explain", "Say why a decision was taken."),
     "override": ("override", "override", "Pin, bound or pause a function."),
     "config": ("config", "config", "Check a configuration file."),
