@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from federation.kubeconfig.listing import contexts
@@ -60,6 +60,7 @@ tidy = st.builds(
 )
 
 
+@settings(max_examples=50)
 @given(tables | tidy)
 def test_whatever_stands_in_a_file_each_context_is_a_member_or_says_why(tree: dict[str, object]) -> None:
     document = parse(yaml.safe_dump(tree).encode(), FILE)

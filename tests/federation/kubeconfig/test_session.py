@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +80,18 @@ echo '{{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential
     one, other = member.open(), member.open()
     await asyncio.gather(*(access.headers() for access in (one, other) for _ in range(5)))
     assert (tmp_path / "runs").read_text() == "run\nrun\n"
+
+
+def test_a_service_that_stops_ends_a_plugin_that_still_runs(tmp_path: Path) -> None:
+    login = program(tmp_path / "login", f"echo $$ > {tmp_path}/self\nexec sleep 300")
+
+    async def service() -> None:
+        access = (await only(tmp_path, {"server": SERVER}, plugin(login))).open()
+        waiting = asyncio.create_task(access.headers())
+        while not (tmp_path / "self").exists() or not (tmp_path / "self").read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+
+    asyncio.run(service())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "self").read_text()), 0)
