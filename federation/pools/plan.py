@@ -33,6 +33,11 @@ from federation.pools.share import fair_part
 from federation.pools.targets import in_order, round_exactly, shares, ties
 from prewarm.domain import BoolArray, FloatArray, IntArray
 
+_SETTLING = 12
+"""Most rounds of taking up room that prices left over."""
+_GAIN = 1e-6
+_UNLIMITED = 1 << 40
+
 
 def plan_pools(
     pools: PoolDemand,
@@ -53,8 +58,11 @@ def plan_pools(
     work.keep(before, floor)
     kept = work.plan.sum(axis=1)
     evicted = np.maximum(np.minimum(before.sum(axis=1), wanted) - kept, 0)
+    work.weigh_scarcity()
     work.place()
+    work.settle(before, floor)
     improved = work.improve(before, floor, steadiness or Steadiness())
+    work.place()  # moves may have made room for what found none
     plan = work.plan.astype(np.int32)
     return PoolPlan(
         plan=plan,
@@ -78,6 +86,7 @@ class _Work:
     pools: PoolDemand
     limits: Limits
     value: FloatArray
+    asking: FloatArray
     tie: FloatArray
     temperature: FloatArray
     told: FloatArray | None
@@ -100,7 +109,7 @@ class _Work:
         told = None if preference.shares is None else np.broadcast_to(preference.shares, shape)
         zero = np.zeros(shape, dtype=np.int64)
         room, price = clusters.room.astype(np.int64).copy(), np.zeros(len(clusters))
-        return cls(pools, full, value, tie, heat, told, pools.wanted, zero, room, price)
+        return cls(pools, full, value, value.copy(), tie, heat, told, pools.wanted, zero, room, price)
 
     def insist(self) -> IntArray:
         """Put what people insist on where they want it, as far as there is room."""
@@ -126,43 +135,61 @@ class _Work:
     def place(self) -> None:
         """Place what is missing, the highest priority first."""
         need = self.wanted - self.plan.sum(axis=1)
-        self._weigh_scarcity(np.flatnonzero(need > 0), need)
         if self.pools.priority is None:
             self._fill(np.flatnonzero(need > 0))
             return
         for level in np.unique(self.pools.priority[need > 0])[::-1]:
             self._fill(np.flatnonzero((need > 0) & (self.pools.priority == level)))
 
+    def settle(self, before: IntArray, floor: IntArray) -> None:
+        """Where prices turned more away than need be, what was just placed takes the room that is left after all."""
+        for _ in range(_SETTLING if self.price.any() else 0):
+            fresh = np.maximum(self.plan - np.maximum(before, floor), 0)
+            rows = np.flatnonzero(fresh.any(axis=1))
+            if not self._move(rows, fresh[rows], self.value[rows], _UNLIMITED).any():
+                return
+
     def improve(self, before: IntArray, floor: IntArray, steadiness: Steadiness) -> IntArray:
-        """Move the instances that gain most, up to the number allowed; how many of each pool did, (n,).
+        """Move the instances that gain most, up to the number allowed; how many of each pool did, (n,)."""
+        moved = np.zeros(len(self.pools), dtype=np.int64)
+        held = np.clip(self.plan - floor, 0, before)
+        rows = np.flatnonzero(held.any(axis=1))
+        if steadiness.moves == 0 or not len(rows):
+            return moved
+        home = before if steadiness.anchor is None else steadiness.anchor
+        share = home[rows] / np.maximum(home[rows].sum(axis=1, keepdims=True), 1)
+        moved[rows] = self._move(rows, held[rows], self.value[rows] + steadiness.stay * share, steadiness.moves)
+        return moved
+
+    def _move(self, rows: IntArray, movable: IntArray, value: FloatArray, most: int) -> IntArray:
+        """Move up to `most` of the `movable` (m, c) instances to where they are liked more; how many of each pool.
 
         The new place is taken before the old one is given up, so nobody loses an instance to another's move.
         """
-        moved = np.zeros(len(self.pools), dtype=np.int64)
-        rows = np.flatnonzero(np.minimum(self.plan, before).any(axis=1))
-        if steadiness.moves == 0 or not len(rows):
-            return moved
-        usable, value, plan = self._usable(rows), self.value[rows], self.plan[rows]
-        goal = self._targets(rows, self.wanted[rows], usable | (plan > 0))
-        lacking = np.where(usable, np.maximum(goal - plan, 0), 0)
-        best = np.where(lacking > 0, value, -np.inf).max(axis=1)
-        surplus = np.clip(plan - np.maximum(goal, floor[rows]), 0, np.minimum(plan, before[rows]))
-        surplus = np.where(value + steadiness.margin < best[:, None], surplus, 0)
-        gain = best - np.where(surplus > 0, value, np.inf).min(axis=1)
+        plan, usable = self.plan[rows], self._usable(rows)
+        goal = self._targets(rows, self.wanted[rows], usable | (plan > 0), value)
+        lacking = np.where(usable, np.clip(goal - plan, 0, self.limits.most[rows] - plan), 0)
+        liked = np.where(self._told(rows)[:, None], np.where(goal > plan, 1.0, 0.0), value)
+        best = np.where(lacking > 0, liked, -np.inf).max(axis=1)
+        surplus = np.clip(plan - goal, 0, movable)
+        surplus = np.where(liked + _GAIN < best[:, None], surplus, 0)
+        gain = best - np.where(surplus > 0, liked, np.inf).min(axis=1)
         order = np.lexsort((self.pools.seed[rows], -gain))
         count = np.minimum(surplus.sum(axis=1), lacking.sum(axis=1))
-        count[order] = np.clip(steadiness.moves - (np.cumsum(count[order]) - count[order]), 0, count[order])
-        asked = in_order(count, lacking, value)
+        count[order] = np.clip(most - (np.cumsum(count[order]) - count[order]), 0, count[order])
+        asked = in_order(count, lacking, liked)
         row, column = np.nonzero(asked)
         self._take(rows[row], column, asked[row, column])
-        moved[rows] = self.plan[rows].sum(axis=1) - plan.sum(axis=1)
-        gone = in_order(moved[rows], surplus, -value)
+        moved: IntArray = self.plan[rows].sum(axis=1) - plan.sum(axis=1)
+        gone = in_order(moved, surplus, -liked)
         self.plan[rows] -= gone
         self.room += self.pools.size[rows] @ gone
         return moved
 
-    def _weigh_scarcity(self, rows: IntArray, need: IntArray) -> None:
-        """Take the price of room off the values of those who ask, where too much is asked of the best clusters."""
+    def weigh_scarcity(self) -> None:
+        """Ask by value less the price of room where too much is asked of the best clusters."""
+        need = self.wanted - self.plan.sum(axis=1)
+        rows = np.flatnonzero(need > 0)
         usable = self._usable(rows)
         rows, usable = rows[usable.any(axis=1)], usable[usable.any(axis=1)]
         if len(rows) and usable.shape[1] > 1:
@@ -170,12 +197,12 @@ class _Work:
             liked = np.where(usable, self.value[rows], -np.inf)
             self.price = room_prices(liked, need[rows] * size, size, room=self.room, seed=self.pools.seed[rows])
             if self.price.any():
-                self.value[rows] -= size[:, None] * self.price
+                self.asking[rows] -= size[:, None] * self.price
 
     def _let_go(
         self, rows: IntArray, excess: IntArray, held: IntArray, floor: IntArray, overfull: BoolArray
     ) -> IntArray:
-        goal = self._targets(rows, self.wanted[rows], self.limits.allowed[rows])
+        goal = self._targets(rows, self.wanted[rows], self.limits.allowed[rows], self.value[rows])
         spare = held[rows] - floor[rows]
         above = np.where(overfull[None, :], spare, np.clip(held[rows] - goal, 0, spare))
         worst = -self.value[rows] + np.where(overfull, np.ptp(self.value) + 1.0, 0.0)[None, :]
@@ -202,9 +229,7 @@ class _Work:
 
     def _asked(self, rows: IntArray, need: IntArray, usable: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
         """What each pool asks of which cluster in this round, as three columns."""
-        single = self.temperature[rows] == 0
-        if self.told is not None:
-            single &= ~self.told[rows].any(axis=1)
+        single = (self.temperature[rows] == 0) & ~self._told(rows)
         ones = self._asked_of_best(rows[single], need[single], usable[single])
         if single.all():
             return ones
@@ -212,21 +237,28 @@ class _Work:
         return tuple(np.concatenate(columns) for columns in zip(ones, many, strict=True))  # type: ignore[return-value]
 
     def _asked_of_best(self, rows: IntArray, need: IntArray, usable: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-        best = np.where(usable, self.value[rows], -np.inf).argmax(axis=1)
+        best = np.where(usable, self.asking[rows], -np.inf).argmax(axis=1)
         return rows, best, np.minimum(need, self.limits.most[rows, best] - self.plan[rows, best])
 
     def _asked_by_share(self, rows: IntArray, need: IntArray, usable: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
         plan = self.plan[rows]
         rest = self.wanted[rows] - np.where(usable, 0, plan).sum(axis=1)
-        goal = self._targets(rows, rest, usable)
+        goal = self._targets(rows, rest, usable, self.asking[rows])
         below = np.where(usable, np.clip(goal - plan, 0, self.limits.most[rows] - plan), 0)
         over = below.sum(axis=1) > need
-        below[over] = in_order(need[over], below[over], self.value[rows[over]])
+        below[over] = in_order(need[over], below[over], self.asking[rows[over]])
         row, column = np.nonzero(below)
         return rows[row], column, below[row, column]
 
-    def _targets(self, rows: IntArray, total: IntArray, usable: BoolArray) -> IntArray:
-        part = shares(self.value[rows], usable, self.temperature[rows])
+    def _told(self, rows: IntArray) -> BoolArray:
+        """Which pools have shares that are wanted as they are, (m,)."""
+        if self.told is None:
+            return np.zeros(len(rows), dtype=np.bool_)
+        told: BoolArray = self.told[rows].max(axis=1, initial=0.0) > 0
+        return told
+
+    def _targets(self, rows: IntArray, total: IntArray, usable: BoolArray, value: FloatArray) -> IntArray:
+        part = shares(value, usable, self.temperature[rows])
         if self.told is not None:
             told = np.where(usable, self.told[rows], 0.0)
             whole = told.sum(axis=1, keepdims=True)

@@ -85,10 +85,15 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """How many instances may move for the better beyond what the change of demand asks for, and from which gain on."""
+    """How many instances may move for the better, beyond what the change of demand asks for.
+
+    stay: what it is worth to a whole pool not to move, in value. anchor: (n, c) where pools count as being; None is
+    where they were. A pool that had to leave its home and counts as being there returns as soon as it may.
+    """
 
     moves: int = 0
-    margin: float = 0.05
+    stay: float = 0.0
+    anchor: IntArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,8 @@ def open_regions(
 ) -> OpenPools:
     """The pools of every function; `home` (n,) is its shared one, `usable` (n, c) says where one may be."""
     n, c = usable.shape
+    if c == 0:
+        return OpenPools(usable, np.zeros((n, 0)), np.zeros((n, 0)), np.zeros((n, 0)))
     opened = np.zeros((n, c), dtype=np.bool_)
     opened[np.arange(n), home] = True
     saved, cost = np.zeros((n, c)), np.zeros((n, c))

@@ -3,7 +3,8 @@
 The total of a function is what the tick decided (its bounds, budget and overrides have spoken); where a region's own
 pool pays, its parts are sized for themselves by the same newsvendor rule and may need a few more in all, within the
 function's maximum, and never where a person spoke or data is missing. What was planned last is where a plan starts,
-so it does not wait for members to report; what members report says how much room there is.
+so it does not wait for members to report; what members report says how much room there is. A pool that had to leave a
+cluster counts as being at home there while it waits to go back, for an hour after the cluster can be trusted again.
 
 Pure over its arguments. `FleetPlan` is both the answer and the memory: hand it back at the next tick.
 """
@@ -34,7 +35,7 @@ from federation.pools.tick.sites import MIB, Sites, sites_of
 from federation.pools.tick.value import Callers, Values, pool_values
 from federation.snapshot import Snapshot, frozen
 from prewarm.control import TickDecisions
-from prewarm.domain import BoolArray, FloatArray, FunctionKey, IntArray, Override
+from prewarm.domain import BoolArray, FloatArray, FunctionKey, Int32Array, IntArray, Override
 from prewarm.policy.columns import UNBOUNDED
 from prewarm.policy.pool import pool_target
 from prewarm.settings import PlacementPolicy
@@ -74,6 +75,10 @@ class FleetPlan:
     reports: Mapping[str, Report]
     moves: tuple[tuple[float, int], ...]
     """When instances moved for the better within the last hour, and how many."""
+    anchor: IntArray
+    """Where each pool counts as being, (n, c): what is planned, or the home that it had to leave."""
+    left_at: Mapping[str, float]
+    """When pools last had to leave a cluster or could not yet return to it."""
 
     @property
     def keys(self) -> tuple[FunctionKey, ...]:
@@ -93,7 +98,9 @@ def plan_fleet(
     keys, policy = tick.state.keys, terms.policy
     sites = sites_of(snapshot, policy=policy, since_lost={} if last is None else last.sites.since_lost, now=now)
     reports = read_reports(sites.clusters, keys, {} if last is None else last.reports)
-    before = _before(last, keys, sites.names, reports)
+    observed = {name: report.wanted for name, report in reports.items()}
+    before = _aligned(last, keys, sites.names, None if last is None else last.answer.plan, observed)
+    anchor = _aligned(last, keys, sites.names, None if last is None else last.anchor, observed)
     size = np.maximum(np.rint(tick.policy.memory_gb * 1e9 / MIB), 1).astype(np.int64)
     held_mib = np.array([int(reports[name].bound @ size) for name in sites.names], dtype=np.int64)
     values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)
@@ -108,26 +115,58 @@ def plan_fleet(
         preference=Preference(values.total, policy.spread_temperature, parts),
         limits=_frozen(limits, before) if policy.paused else limits,
         previous=before,
-        steadiness=Steadiness(moves=max(0, policy.moves_per_hour - sum(count for _, count in recent))),
+        steadiness=Steadiness(max(0, policy.moves_per_hour - sum(count for _, count in recent)), values.stay, anchor),
     )
     improved = int(answer.improved.sum())
-    moves = (*recent, (now, improved)) if improved else recent
-    return FleetPlan(tick, sites, callers, values, opened, answer, heard, terms, reports, moves)
+    left_at = _left_at(last, sites, answer, now)
+    return FleetPlan(
+        tick=tick,
+        sites=sites,
+        callers=callers,
+        values=values,
+        opened=opened,
+        answer=answer,
+        heard=heard,
+        terms=terms,
+        reports=reports,
+        moves=(*recent, (now, improved)) if improved else recent,
+        anchor=_homes(answer, anchor, [name in left_at for name in sites.names]),
+        left_at=left_at,
+    )
 
 
-def _before(
-    last: FleetPlan | None, keys: tuple[FunctionKey, ...], names: tuple[str, ...], reports: Mapping[str, Report]
+def _aligned(
+    last: FleetPlan | None,
+    keys: tuple[FunctionKey, ...],
+    names: tuple[str, ...],
+    table: Int32Array | IntArray | None,
+    observed: Mapping[str, IntArray],
 ) -> IntArray:
-    """What was planned last, (n, c); for clusters that are new, and before the first tick, what they want there."""
-    before = np.zeros((len(keys), len(names)), dtype=np.int64)
-    columns = {} if last is None else {name: column for column, name in enumerate(last.names)}
+    """`table` of the last plan in this tick's rows and columns, (n, c); else what members want there."""
+    aligned = np.zeros((len(keys), len(names)), dtype=np.int64)
     known = 0 if last is None else len(last.keys)
+    columns = {} if last is None or keys[:known] != last.keys else {name: at for at, name in enumerate(last.names)}
     for column, name in enumerate(names):
-        if last is not None and name in columns and keys[:known] == last.keys:
-            before[:known, column] = last.answer.plan[:, columns[name]]
+        if table is not None and name in columns:
+            aligned[:known, column] = table[:, columns[name]]
         else:
-            before[:, column] = reports[name].wanted
-    return before
+            aligned[:, column] = observed[name]
+    return aligned
+
+
+def _left_at(last: FleetPlan | None, sites: Sites, answer: PoolPlan, now: float) -> dict[str, float]:
+    """Clusters that pools had to leave or cannot yet return to, with when that was; forgotten after an hour."""
+    known = {} if last is None else {name: at for name, at in last.left_at.items() if now - at < HOUR_S}
+    fell = answer.plan < answer.before
+    pushed = (fell & (answer.evicted > 0)[:, None]).sum(axis=0) > 0
+    new = {name: now for name, out in zip(sites.names, pushed.tolist(), strict=True) if out or name in sites.since_lost}
+    return {**known, **new}
+
+
+def _homes(answer: PoolPlan, anchor: IntArray, recently_left: list[bool]) -> IntArray:
+    """Where each pool counts as being from now on."""
+    away = ((anchor > answer.plan) & np.array(recently_left, dtype=np.bool_)).sum(axis=1) > 0
+    return np.where(away[:, None], anchor, answer.plan.astype(np.int64))
 
 
 def _rule(policy: PlacementPolicy) -> OpeningRule:

@@ -2,7 +2,9 @@
 
 The names, scales and weights are those of `federation.placement` (0..1, higher is better, weights that sum to 1), so a
 reason reads the same for a pool and for a workload, and a learned scorer's weights fit both. Left out are the factors
-of node packing, which need one workload's shape; a pool is a few hundred MiB and its room is counted node by node.
+of node packing, which need one workload's shape; a pool is a few hundred MiB and its room is counted node by node. What
+is warm there and need not move is no factor either: it says nothing about where one more instance belongs. Its weights
+are the price of a move instead.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from federation.pools.tick.sites import Sites
 from prewarm.domain import FloatArray, IntArray
 from prewarm.settings import Call, FactorWeights
 
-POOL_FACTORS = ("fit", "network", "warm", "price", "headroom", "risk")
+POOL_FACTORS = ("fit", "network", "price", "headroom", "risk")
+STAYING = ("warm", "steadiness")
 
 
 def _no_edges() -> IntArray:
@@ -55,9 +58,13 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """total: (n, c). factors: by name, its weight and its values, which broadcast to (n, c)."""
+    """total: (n, c). factors: by name, its weight and its values, which broadcast to (n, c).
+
+    stay: what it is worth to a whole pool not to move, in the unit of `total`.
+    """
 
     total: FloatArray
+    stay: float
     factors: Mapping[str, tuple[float, FloatArray]]
 
     def of(self, row: int, column: int) -> list[tuple[str, float, float]]:
@@ -78,17 +85,18 @@ def pool_values(
     found: dict[str, FloatArray] = {
         "fit": free[None, :],
         "network": network(sites, callers, before),
-        "warm": _shares(before),
         "price": (1.0 / (1.0 + sites.price))[None, :],
         "headroom": np.clip(sites.free / np.maximum(sites.total, 1), 0.0, 1.0)[None, :],
         "risk": sites.risk[None, :],
     }
-    told = np.array([getattr(weights, name) for name in POOL_FACTORS], dtype=np.float64)
-    parts = told / told.sum() if told.sum() > 0 else np.full(len(told), 1.0 / len(told))
+    told = {name: float(getattr(weights, name)) for name in (*POOL_FACTORS, *STAYING)}
+    whole = sum(told.values())
+    parts = {name: weight / whole if whole > 0 else 1.0 / len(told) for name, weight in told.items()}
     total = np.zeros(before.shape)
-    for weight, name in zip(parts, POOL_FACTORS, strict=True):
-        total += weight * found[name]
-    return Values(total, {name: (float(weight), found[name]) for weight, name in zip(parts, POOL_FACTORS, strict=True)})
+    for name in POOL_FACTORS:
+        total += parts[name] * found[name]
+    stay = sum(parts[name] for name in STAYING)
+    return Values(total, stay, {name: (parts[name], found[name]) for name in POOL_FACTORS})
 
 
 def network(sites: Sites, callers: Callers, before: IntArray) -> FloatArray:

@@ -155,7 +155,7 @@ def test_improving_moves_are_counted_and_need_a_gain() -> None:
 
     still = plan_pools(*question, preference=better, previous=before)
     assert still.moved == 0
-    moved = plan_pools(*question, preference=better, previous=before, steadiness=Steadiness(moves=3, margin=0.05))
+    moved = plan_pools(*question, preference=better, previous=before, steadiness=Steadiness(moves=3, stay=0.05))
     assert moved.plan.tolist() == [[1, 3], [4, 0]]
     assert moved.improved.tolist() == [3, 0]
 

@@ -113,10 +113,12 @@ def test_moves_for_the_better_raise_the_value_and_keep_their_number(question: Dr
     moved = question.plan(question.then, before, moves=2)
 
     assert moved.improved.sum() <= 2
-    assert (moved.plan.sum(axis=1) == still.plan.sum(axis=1)).all()
     assert (question.then.size @ moved.plan <= question.where.room).all()
+    assert moved.unplaced.sum() <= still.unplaced.sum()
+    if still.unplaced.any():
+        return  # a move may have made room for something that found none
     gain = ((moved.plan - still.plan) * question.value).sum()
-    assert gain >= moved.improved.sum() * 0.05 - 1e-9 or moved.room_price.any()
+    assert gain >= moved.improved.sum() * 0.05 - 1e-9
     assert np.abs(moved.plan - still.plan).sum() == 2 * moved.improved.sum()
 
 
