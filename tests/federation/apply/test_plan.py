@@ -20,7 +20,9 @@ from tests.federation.apply.fake import FakeApi, flatten, unflatten
 from tests.federation.manifest.made import Json, container, deployment, job, service
 
 NAMES = st.sampled_from(["app", "side", "log", "x.y/z"])
-SCALARS: st.SearchStrategy[Any] = st.one_of(st.booleans(), st.integers(-5, 5), st.text(max_size=4), st.just({}), st.lists(st.integers(0, 3)))
+SCALARS: st.SearchStrategy[Any] = st.one_of(
+    st.booleans(), st.integers(-5, 5), st.text(max_size=4), st.just({}), st.lists(st.integers(0, 3))
+)
 CONTAINERS = st.lists(
     st.fixed_dictionaries(
         {"name": NAMES}, optional={"image": st.text(max_size=3), "args": st.lists(st.text(max_size=2))}
