@@ -14,11 +14,9 @@ from federation.placement.divide.division import Wish, divide_many
 from federation.placement.divide.limits import ROUND, Limits
 from federation.placement.divide.ties import ties_of
 from federation.placement.factors.judged import Judged
-from federation.placement.safety.failback import Return, Stay, way_back
 from federation.placement.safety.limits import Allowance, Change, shrink
 from federation.placement.safety.overrides import Bounds, bounds_of, spoken_of
-from federation.snapshot import MemberState
-from prewarm.domain import BoolArray, FloatArray, IntArray
+from prewarm.domain import FloatArray, IntArray
 
 _UNLIMITED = 1 << 40
 
@@ -49,18 +47,16 @@ class Allotted:
 
 def allot(judged: Judged) -> Allotted:
     """The division of one workload."""
-    case, workload, policy = judged.case, judged.case.workload, judged.case.terms.policy
-    before = np.where(_gone(judged), 0, case.before)
-    home = Stay(case.terms.homes.get(workload.key), before, case.fits)
-    back = way_back(home, case.fleet.clusters, now=case.now, failback_s=policy.failback_s)
-    room = _room(judged, before, back)
+    case, workload = judged.case, judged.case.workload
+    before = np.where(case.gone, 0, case.before)
+    room = _room(judged, before)
     found = spoken_of(case.terms.overrides, workload.key, now=case.now)
     free = np.full_like(before, _UNLIMITED)
     bounds = bounds_of(found, case.fleet.names, before=before, replicas=workload.replicas, limit=free)
     kept = np.where(judged.sieved.unsure, before, 0)
     least, most = np.maximum(bounds.least, kept), np.maximum(np.minimum(bounds.most, room), kept)
     tie = ties_of([workload.key], case.fleet.names)
-    limits = Limits(least[None, :], most[None, :], back.anchor[None, :], tie)
+    limits = Limits(least[None, :], most[None, :], case.back.anchor[None, :], tie)
     divided = _spread if workload.splittable else _together
     counts, waiting = divided(judged, bounds, limits)
     target, vetoes = _safe(judged, before, counts + waiting, bounds)
@@ -73,21 +69,16 @@ def allot(judged: Judged) -> Allotted:
         replicas=bounds.replicas,
         bounds=bounds,
         vetoes=vetoes,
-        said=back.said,
+        said=case.back.said,
     )
 
 
-def _gone(judged: Judged) -> BoolArray:
-    states = [one.state is MemberState.DARK for one in judged.case.fleet.clusters]
-    return np.array(states, dtype=np.bool_)
-
-
-def _room(judged: Judged, before: IntArray, back: Return) -> IntArray:
+def _room(judged: Judged, before: IntArray) -> IntArray:
     """Instances that each cluster may hold: all that fit where it passed, what runs there where that stays."""
     case, spread = judged.case, judged.case.workload.spread
     room = np.where(judged.sieved.open, case.occupied + case.fits, np.where(judged.sieved.held, before, 0))
     most = _UNLIMITED if spread.max_per_cluster is None else spread.max_per_cluster
-    return np.minimum(np.minimum(room, most), back.most)
+    return np.minimum(np.minimum(room, most), case.back.most)
 
 
 def _spread(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray, IntArray]:
@@ -103,7 +94,7 @@ def _spread(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray, I
 def _divided(judged: Judged, total: int, limits: Limits) -> IntArray:
     wish = Wish(
         total=np.array([total], dtype=np.int64),
-        scores=judged.merit[None, :],
+        scores=judged.worth[None, :],
         temperature=np.array([judged.weighing.temperature]),
         stay=np.array([judged.stay]),
         clusters=np.array([judged.case.workload.spread.min_clusters], dtype=np.int64),
@@ -123,7 +114,7 @@ def _together(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray,
     """All instances in the best cluster that takes them all, on nodes that are there if any cluster has those."""
     total, most, zero = bounds.replicas, limits.most[0], np.zeros_like(limits.most[0])
     later = _declared(judged, bounds, np.minimum(most, total))
-    worth = np.round(judged.merit + judged.stay * (limits.before[0] > 0), ROUND)
+    worth = np.round(judged.worth + judged.stay * (limits.before[0] > 0), ROUND)
     order = np.lexsort((-limits.tie[0], -worth, most < total, most + later < total))
     if not len(order) or most[order[0]] + later[order[0]] < total:
         return zero, zero
@@ -148,7 +139,7 @@ def _preferred(judged: Judged, bounds: Bounds, counts: IntArray, limits: Limits)
 def _safe(judged: Judged, before: IntArray, target: IntArray, bounds: Bounds) -> tuple[IntArray, tuple[str, ...]]:
     terms = judged.case.terms
     told = (bounds.most < before) | (bounds.least > before)
-    change = Change(judged.case.fleet.names, before, target, judged.merit, told)
+    change = Change(judged.case.fleet.names, before, target, judged.worth, told)
     allowance = Allowance(
         moves=terms.policy.moves_per_hour - terms.moved,
         step_down=terms.step_down,

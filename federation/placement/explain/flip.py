@@ -20,8 +20,7 @@ def nearest_flip(names: tuple[str, ...], values: FloatArray, weights: FloatArray
     if len(names) < 2:
         return None
     gap = (scores[0] - scores[1:])[:, None]
-    with np.errstate(divide="ignore"):
-        need = np.where(weights > 0, gap / weights, np.inf)
+    need = np.divide(gap, weights, out=np.full((len(gap), len(weights)), np.inf), where=weights > 0)
     rise = np.where(values[1:] + need <= 1 + _DUST, need, np.inf)
     fall = np.where(values[0] - need >= -_DUST, need, np.inf)
     at, factor = np.unravel_index(int(np.argmin(rise)), rise.shape)

@@ -15,14 +15,17 @@ from federation.placement.scorer import FACTORS, Question, Weighing
 from prewarm.domain import FloatArray, IntArray, PolicyTag
 
 STEADINESS = FACTORS.index("steadiness")
+_PRESENT = [STEADINESS, FACTORS.index("warm")]
+"""Factors of what runs there already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """at: (c,) positions of the clusters that passed; values: (C, F) of all clusters; scores: (c,).
 
-    merit: (C,) the score but for steadiness: what a place is worth to an instance that does not run there. stay: what
-    not having to move is worth to one that does.
+    worth: (C,) what a place is worth to an instance: the score, also of clusters that were dropped. Where instances are
+    spread by shares it is the score without what runs there already, since shares that grow with what they gave before
+    would drift. stay: what not having to move is worth beyond that.
     """
 
     case: Case
@@ -32,7 +35,7 @@ class Judged:
     weighing: Weighing
     tag: PolicyTag
     scores: FloatArray
-    merit: FloatArray
+    worth: FloatArray
     stay: float
 
 
@@ -44,11 +47,12 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     weights = weighing.weights.copy()
     scores = totals(values[at], weights, weighing.residual)
     stay = float(weights[STEADINESS])
-    weights[STEADINESS] = 0.0
-    merit = values @ weights
+    if weighing.temperature > 0:
+        weights[_PRESENT] = 0.0
+    worth = values @ weights
     if weighing.residual is not None:
-        merit[at] += weighing.residual
-    return Judged(case, sieved, at, values, weighing, tag, scores, merit, stay)
+        worth[at] += weighing.residual
+    return Judged(case, sieved, at, values, weighing, tag, scores, worth, stay)
 
 
 def _question(case: Case, at: IntArray, values: FloatArray) -> Question:

@@ -17,10 +17,13 @@ def warm(case: Case) -> FloatArray:
 
 
 def steadiness(case: Case) -> FloatArray:
-    """min(1, there / wanted): share of the wanted instances that would not have to move; 1 for what runs nowhere."""
-    if not case.before.any():
+    """min(1, there / wanted): share of the wanted instances that would not have to move; 1 for what runs nowhere.
+
+    Instances that may return count as being at home already.
+    """
+    if not case.back.anchor.any():
         return np.ones(len(case.fleet))
-    return np.minimum(case.before / max(case.workload.replicas, 1), 1.0)
+    return np.minimum(case.back.anchor / max(case.workload.replicas, 1), 1.0)
 
 
 def price(case: Case) -> FloatArray:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.room import Ask
+from federation.placement.safety.failback import Return
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
 from prewarm.domain import BoolArray, IntArray
@@ -35,7 +36,8 @@ class Case:
     """One workload before one fleet at one moment.
 
     rows: (N,) rows that accept it. each: (N,) instances that one node of the row takes. reached: (C,) clusters that
-    have such a row. before: (C,) instances wanted there by the last decision; occupied: (C,) those that hold room.
+    have such a row. before: (C,) instances wanted there by the last decision; gone: (C,) clusters that are lost with
+    all that ran there; back: where the workload counts as being at home. occupied: (C,) instances that hold room.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
     declared: (C,) further ones on nodes that autoscaling would add.
@@ -51,6 +53,8 @@ class Case:
     each: IntArray
     reached: BoolArray
     before: IntArray
+    gone: BoolArray
+    back: Return
     occupied: IntArray
     nodes_fit: IntArray
     promised: IntArray

@@ -11,9 +11,10 @@ from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declare
 from federation.placement.fleet.selectors import repelling, satisfies_any
 from federation.placement.reserve.book import Book, Claim, shape_of
 from federation.placement.reserve.tally import Tally, cost
+from federation.placement.safety.failback import Stay, way_back
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
-from federation.snapshot import ARCH_LABEL
+from federation.snapshot import ARCH_LABEL, MemberState
 from prewarm.domain import BoolArray, IntArray
 
 ASSUMED_ARCHITECTURE = "amd64"
@@ -32,6 +33,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     nodes_fit, promised = cluster_room(fleet, each), _promised(fleet, workload, tally, own)
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
+    gone = fleet.facts.in_state(MemberState.DARK) > 0
+    stay = Stay(terms.homes.get(workload.key), np.where(gone, 0, before), fits)
     return Case(
         fleet=fleet,
         workload=workload,
@@ -43,6 +46,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         each=each,
         reached=fleet.any_row(rows),
         before=before,
+        gone=gone,
+        back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),
         occupied=occupied,
         nodes_fit=nodes_fit,
         promised=promised,
