@@ -19,6 +19,7 @@ from federation.kubeconfig.listing import Listing
 from federation.kubeconfig.source import FleetSource, Places
 from federation.members.client import ClientOptions
 from federation.members.fleet import Members
+from federation.members.health import UNHEARD
 from federation.snapshot import Cluster, MemberState, Snapshot
 from prewarm.settings import Settings
 
@@ -80,4 +81,4 @@ def policy_of(settings: Settings) -> FleetPolicy:
 
 
 def _is_heard(one: Cluster) -> bool:
-    return one.state in _AWAY or (one.ages.nodes is not None and one.ages.pods is not None)
+    return (one.state in _AWAY and one.why != UNHEARD) or (one.ages.nodes is not None and one.ages.pods is not None)

@@ -103,6 +103,14 @@ class Nodes:
         room: IntArray = np.maximum(self.allocatable - self.requested, 0)
         return room
 
+    @property
+    def judged_free(self) -> IntArray:
+        """Room by whichever is more, requests or fresh usage, (g, R): less than `free` where pods overstep requests."""
+        taken = self.requested.copy()
+        taken[:, : MEMORY + 1] = np.fmax(taken[:, : MEMORY + 1], self.used).astype(np.int64)
+        room: IntArray = np.maximum(self.allocatable - taken, 0)
+        return room
+
     def total(self, amounts: IntArray, *, schedulable: bool = True) -> dict[str, int]:
         """Sum over the nodes of a (g, R) array, by resource; only over schedulable ones unless said otherwise."""
         weight = self.count * self.schedulable if schedulable else self.count

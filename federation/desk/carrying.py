@@ -98,10 +98,10 @@ class Ended:
 
 
 def sentence_of(report: Report) -> str | None:
-    """Why it did not go through, naming members; None where it did."""
-    if report.verdict in DONE:
-        return None
+    """Why it did not go through, naming members; None where it did or was only rehearsed without a complaint."""
     failed = [f"{one.member}: {one.why}" for one in report.outcomes if one.state is State.FAILED and one.why]
+    if not failed and report.verdict in {*DONE, Verdict.REHEARSED}:
+        return None
     return "; ".join(dict.fromkeys([*failed, *([report.why] if report.why else [])])) or str(report.verdict)
 
 

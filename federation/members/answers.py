@@ -105,5 +105,11 @@ def date_of(response: aiohttp.ClientResponse) -> float | None:
         return None
 
 
+def clock_skew_s(date: float, ours: float) -> float:
+    """The member's clock minus ours; whole seconds are told, so what one second may hide is no difference."""
+    skew_s = date + 0.5 - ours
+    return skew_s if abs(skew_s) > 1.0 else 0.0
+
+
 def _text(raw: Any) -> str:
     return raw if isinstance(raw, str) else ""

@@ -15,12 +15,14 @@ from random import Random
 
 import aiohttp
 import orjson
+from multidict import CIMultiDict
 
 from federation.kubeconfig.access import Access
 from federation.members import breaker
 from federation.members.answers import (
     REACHED_TO_REFUSE,
     BodyError,
+    clock_skew_s,
     date_of,
     describe,
     kind_of,
@@ -188,7 +190,8 @@ class MemberClient:
     async def _once(self, request: _Request) -> aiohttp.ClientResponse:
         if self._closed:
             raise UnreachableError(self.name, "its client is closed")
-        headers = {**await self.access.headers(), "Accept": request.accept}
+        headers = CIMultiDict(await self.access.headers())  # several groups are several headers of one name
+        headers["Accept"] = request.accept
         if request.content_type:
             headers["Content-Type"] = request.content_type
         context = await self.access.tls()
@@ -263,7 +266,7 @@ class MemberClient:
         now, kind, date = self._clock(), kind_of(response.status), date_of(response)
         self._breaker = breaker.answered()
         text = "" if kind is Kind.OK else f"answers {response.status}"
-        skew_s = None if date is None or latency_s > self.options.slow_s else date + 0.5 - (now - latency_s / 2)
+        skew_s = None if date is None or latency_s > self.options.slow_s else clock_skew_s(date, now - latency_s / 2)
         self._journal.note(Outcome(now, kind, latency_s, text), skew_s)
 
     def _lost(self, kind: Kind, text: str) -> UnreachableError:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from federation.snapshot import MemberState
 
+UNHEARD = "has not answered yet"
+"""Why of a member that was asked and has had no time to answer or to fail."""
 JUDGED = 8
 """Calls that are looked back on."""
 GONE_WEIGHT = 4
@@ -79,7 +81,7 @@ def judge(
 
 def _state(recent: Sequence[Outcome], slow_s: float) -> tuple[MemberState, str | None]:
     if not recent:
-        return MemberState.DARK, "has not answered yet"
+        return MemberState.DARK, UNHEARD
     if recent[-1].kind is Kind.REFUSED:
         return MemberState.REFUSED, recent[-1].text
     lost = _lost_at_the_end(recent)
@@ -115,7 +117,7 @@ class Journal:
     def __init__(self, since: float, slow_s: float) -> None:
         self._outcomes: deque[Outcome] = deque(maxlen=JUDGED)
         self._slow_s = slow_s
-        self.health = Health(MemberState.DARK, since, "has not answered yet")
+        self.health = Health(MemberState.DARK, since, UNHEARD)
 
     def note(self, outcome: Outcome, skew_s: float | None = None) -> None:
         """One more call; `skew_s` where the answer told the member's time."""

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from federation.kubeconfig.access import MemberSpec
 from federation.members.api import APPLY, MemberError, RefusedError, UnreachableError
@@ -34,6 +35,25 @@ async def test_an_answer_is_parsed_and_the_request_says_who_asks() -> None:
     assert seen.headers["Authorization"] == "Bearer first"
     assert seen.headers["User-Agent"].startswith("prewarm/")
     assert client.health.state is MemberState.READY
+
+
+async def test_every_group_that_is_impersonated_is_sent() -> None:
+    """Headers of one name must not be folded into the last: the request would have fewer rights, or others."""
+
+    class InGroups(TokenAccess):
+        async def headers(self) -> CIMultiDict[str]:
+            told = CIMultiDict(await super().headers())
+            for group in ("shop", "oncall"):
+                told.add("Impersonate-Group", group)
+            return told
+
+    async with fake_api() as api:
+        client = client_of(InGroups(api.access().spec))
+        await client.call("GET", NODES)
+        await client.close()
+    seen = api.requests[0].headers
+    assert isinstance(seen, CIMultiDictProxy)
+    assert seen.getall("Impersonate-Group") == ["shop", "oncall"]
 
 
 async def test_a_body_is_sent_with_its_content_type() -> None:
