@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from aiohttp import web
-from multidict import CIMultiDict, CIMultiDictProxy
+from multidict import CIMultiDict
 
 from federation.kubeconfig.access import MemberSpec
 from federation.members.api import APPLY, MemberError, RefusedError, UnreachableError
@@ -52,7 +52,7 @@ async def test_every_group_that_is_impersonated_is_sent() -> None:
         await client.call("GET", NODES)
         await client.close()
     seen = api.requests[0].headers
-    assert isinstance(seen, CIMultiDictProxy)
+    assert isinstance(seen, CIMultiDict)
     assert seen.getall("Impersonate-Group") == ["shop", "oncall"]
 
 
