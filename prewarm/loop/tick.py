@@ -20,6 +20,7 @@ import numpy as np
 from prewarm.control import DATA_STATES, Because, FleetState, TickDecisions, decide
 from prewarm.domain import (
     Applier,
+    Decision,
     FunctionKey,
     Int32Array,
     IntArray,
@@ -74,6 +75,14 @@ class Platform(Protocol):
         ...
 
 
+class Divider(Protocol):
+    """Divides what a tick decided over clusters."""
+
+    async def divide(self, view: TickView) -> tuple[Decision, ...]:
+        """What changes in each cluster; each names in `inputs["of_decision"]` the decision that it is a part of."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a tick is made of; handed in by the command."""
@@ -84,6 +93,8 @@ class Parts:
     applier: Applier
     lag_min: int
     """Minutes that sources may lag behind; the last minute is scored this much later."""
+    divider: Divider | None = None
+    """Where instances run in several clusters: what is carried out are then the parts, not the totals."""
 
 
 async def run_tick(fleet: Fleet, parts: Parts, now: float) -> TickView:
@@ -120,13 +131,24 @@ async def run_tick(fleet: Fleet, parts: Parts, now: float) -> TickView:
         view = _view(fleet, made, chances, tags=tags, last_call=_last_calls(seen))
     with timed.phase("act"):
         changed = await asyncio.to_thread(view.changed)
-        applied = await parts.applier.apply(tuple(one for one in changed if one.mode is Mode.ACTIVE))
-        news = tuple(replace(one, applied=True) if one.id in applied else one for one in changed)
+        divided = () if parts.divider is None else await parts.divider.divide(view)
+        carried = changed if parts.divider is None else divided
+        applied = await parts.applier.apply(tuple(one for one in carried if one.mode is Mode.ACTIVE))
+        applied |= _whole(changed, divided, applied)
+        news = tuple(replace(one, applied=True) if one.id in applied else one for one in (*changed, *divided))
         view = replace(view, applied=applied, news=news)
     fleet.track.decided(int(now // 60), made.to_count, view.outlook)
     fleet.view = view
     _count(fleet, view)
     return view
+
+
+def _whole(changed: Sequence[Decision], divided: Sequence[Decision], applied: frozenset[str]) -> frozenset[str]:
+    """The decisions of which every part was carried out."""
+    parts: dict[object, list[bool]] = {}
+    for one in divided:
+        parts.setdefault(one.inputs.get("of_decision"), []).append(one.id in applied)
+    return frozenset(one.id for one in changed if all(parts.get(one.id, [False])))
 
 
 class Phases:

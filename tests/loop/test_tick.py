@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prewarm.domain import Decision, Mode, PolicyTag
+from prewarm.domain import Decision, Mode, PolicyTag, decision_id
 from prewarm.history import HitView
 from prewarm.loop.clock import SimulatedClock, WallClock
 from prewarm.loop.service import EndedError, run_until
 from prewarm.loop.tick import Chances, outlook_of, place_of
-from prewarm.loop.view import ModeTable
+from prewarm.loop.view import ModeTable, TickView
 from tests.service import Service, running_service
 
 
@@ -98,6 +98,41 @@ async def test_only_what_is_active_is_carried_out(tmp_path: Path) -> None:
         assert (await decided(service, "pay/b")).applied is True
         assert (await decided(service, "shop/a")).applied is False
         assert (await decided(service, "shop/a")).mode is Mode.SHADOW
+
+
+class Halves:
+    """Divides every change over two clusters."""
+
+    async def divide(self, view: TickView) -> tuple[Decision, ...]:
+        return tuple(
+            replace(
+                whole,
+                id=decision_id(whole.at, f"{whole.function}@{cluster}"),
+                cluster=cluster,
+                inputs={"of_decision": whole.id},
+            )
+            for whole in view.changed()
+            for cluster in ("eu", "us")
+        )
+
+
+@pytest.mark.parametrize("dark", [None, "us"], ids=["both-answer", "one-is-dark"])
+async def test_a_total_counts_as_carried_out_once_every_part_is(tmp_path: Path, dark: str | None) -> None:
+    class Clusters(Applier):
+        async def apply(self, decisions: tuple[Decision, ...]) -> frozenset[str]:
+            self.seen += decisions
+            return frozenset(one.id for one in decisions if one.cluster != dark)
+
+    async with running_service(tmp_path) as service:
+        applier, ticks = Clusters(), service.desk.ticks
+        ticks.parts = replace(ticks.parts, applier=applier, divider=Halves())
+        service.desk.fleet.tell(replace(service.desk.fleet.told, modes=ModeTable(Mode.ACTIVE)))
+        await service.minute({"shop/a": 1}, 1)
+        assert [one.cluster for one in applier.seen] == ["eu", "us"], "the parts are carried out, not the total"
+        assert (await decided(service)).applied is (dark is None)
+        page = await (await service.client.get("/v1/decisions")).json()
+        told = {one["cluster"]: one["applied"] for one in page["decisions"]}
+        assert told == {None: dark is None, "eu": True, "us": dark is None}
 
 
 async def test_a_paused_namespace_keeps_what_it_has(tmp_path: Path) -> None:
