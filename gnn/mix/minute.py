@@ -177,7 +177,7 @@ def run_minute(hits: Array, pools: Array, facts: Array, now: Array, maps: Array,
     (h, c).
     """
     plan, warm = pools
-    memory, per_instance, duration_s, caller = facts
+    memory, _, duration_s, _ = facts
     price, room = now
     ledger, tally, came = books
     rows, clusters = plan.shape

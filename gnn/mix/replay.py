@@ -95,7 +95,13 @@ class Day:
         )
         hold = holding_cost(functions.memory_gb)
         self.site = Site(
-            fleet.delay_s, fleet.share, functions.memory_gb, hold, self._facts[1], functions.caller, functions.payload_kib
+            fleet.delay_s,
+            fleet.share,
+            functions.memory_gb,
+            hold,
+            self._facts[1],
+            functions.caller,
+            functions.payload_kib,
         )
         self.minute = 0
         self.warm: Int32Array = np.zeros((functions.size, fleet.clusters), np.int32)
@@ -129,9 +135,7 @@ class Day:
         called = (hits.row[at], hits.calls[at], hits.need[at], hits.start_s[at], hits.origin[at])
         now = (conditions.price[self.minute], conditions.room_gb[self.minute])
         wanted = np.ascontiguousarray(plan, dtype=np.int32)
-        self.warm = run_minute(
-            called, (wanted, self.warm), self._facts, now, self._maps.arrays, (ledger, tally, came)
-        )
+        self.warm = run_minute(called, (wanted, self.warm), self._facts, now, self._maps.arrays, (ledger, tally, came))
         self._teller.hear(called[0], called[1], called[2], came)
         if self.minute >= self._world.warm_up:
             self._ledger += ledger
@@ -145,9 +149,7 @@ class Day:
         return Outcome(self._ledger.copy(), self._by_minute.copy(), self._tally.copy())
 
 
-def replay(
-    world: World, called: Float32Array, policy: Policy, told: Callable[[float], None] | None = None
-) -> Outcome:
+def replay(world: World, called: Float32Array, policy: Policy, told: Callable[[float], None] | None = None) -> Outcome:
     """The whole day under one policy."""
     day = Day(world, called)
     for minute in range(world.minutes):

@@ -7,8 +7,9 @@ arrays are the replay's own and change with the next minute: whoever keeps one c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+import numba
 import numpy as np
 
 from gnn.mix.world.functions import MOST_NEEDED
@@ -88,6 +89,18 @@ def holding_cost(memory_gb: FloatArray) -> FloatArray:
 def worth_keeping(state: State, price: FloatArray) -> Int32Array:
     """Instances worth keeping at `price` (n,): levels with P(N >= k) above hold / (hold + cold start), (n,)."""
     hold = state.site.hold * price
-    limit = hold / (hold + COLD_COST)
-    pays = state.called[:, None] * state.tail > limit[:, None]
-    return pays.sum(axis=1).astype(np.int32)
+    return counted_levels(state.called, state.tail, hold / (hold + COLD_COST))
+
+
+def counted_levels(called: Float32Array, tail: Float32Array, limit: FloatArray) -> Int32Array:
+    """Levels k with P(N >= k) above the limit of each function (n,), counted from 1 to the first that is not; (n,)."""
+    count = np.zeros(len(called), np.int32)
+    _count_levels(called, tail, limit, count)
+    return count
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _count_levels(called: Any, tail: Any, limit: Any, count: Any) -> None:
+    for i in range(len(called)):
+        while count[i] < tail.shape[1] and called[i] * tail[i, count[i]] > limit[i]:
+            count[i] += 1

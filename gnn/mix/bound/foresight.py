@@ -18,7 +18,7 @@ from gnn.mix.bound.knowledge import Knowledge, saved_per_call
 from gnn.mix.bound.pools import choose, members, one_minute, set_costs, solve
 from gnn.mix.expected.waiting import waited_share
 from gnn.mix.rules.weighted import divide
-from gnn.mix.state import DELAY_PRICE_PER_S, MISSING_PRICE, State, holding_cost
+from gnn.mix.state import DELAY_PRICE_PER_S, MISSING_PRICE, State, counted_levels, holding_cost
 from gnn.mix.world.draw import World
 from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, Float32Array, FloatArray, Int32Array
 
@@ -75,7 +75,7 @@ class RollingHorizon:
         mix, site = state.mix(self.memory, self.prior), state.site
         hold = site.hold
         limit = hold / (hold + COLD_COST)
-        need = np.clip((state.called[:, None] * state.tail > limit[:, None]).sum(axis=1), 1, None)
+        need = np.maximum(1, counted_levels(state.called, state.tail, limit))
         waits = COLD_COST * waited_share(state.calls / need)
         saved = site.memory_gb * (60.0 / site.per_instance) * IDLE_COST_PER_GB_S
         plan = np.zeros(state.warm.shape, np.int32)

@@ -1,7 +1,9 @@
 """What a placement with foresight knows of the whole day, laid out for the dynamic program.
 
-`outcome` knows every call, where it came from and how long each start takes. `foretold` knows the forecasts that all
-policies will be given, minute by minute, and the callers' true mix, prices and room, but not what will happen.
+`outcome` knows every call, where it came from and how long each start takes. The other two know whether a function
+will be called only as the forecasts that all policies get will say it, minute by minute. `foretold` also knows the
+callers' true mix, `placed` how many calls there will be and from where, should it be called: the clairvoyant placement
+with the same forecasts. All know the prices and the room to come.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ import numpy as np
 
 from gnn.mix.expected.teller import Teller
 from gnn.mix.expected.waiting import waited_share
-from gnn.mix.state import MISSING_PRICE, holding_cost
+from gnn.mix.state import MISSING_PRICE, counted_levels, holding_cost
 from gnn.mix.world.draw import World
-from gnn.mix.world.functions import MOST_NEEDED
 from gnn.mix.world.hits import mix_at
 from prewarm.domain import COLD_COST, Float32Array, FloatArray, Int32Array
 
@@ -70,6 +71,16 @@ def foretold(world: World, called: Float32Array) -> Knowledge:
     return Knowledge(called, need, source, _most(world, calls, need), waits.astype(np.float32))
 
 
+def placed(world: World, called: Float32Array) -> Knowledge:
+    """What the forecasts will say of whether a function is called, and the calls themselves where it is."""
+    guess, truth = foretold(world, called), outcome(world)
+    there = truth.need > 0
+    source = np.where(there[:, :, None], truth.source, guess.source)
+    waits = np.where(there, truth.waits, guess.waits)
+    need = np.where(there, np.minimum(truth.need, guess.need), guess.need)
+    return Knowledge(called, need, source, np.where(there, truth.most, guess.most), waits)
+
+
 def _told(world: World, called: Float32Array) -> tuple[Float32Array, Int32Array]:
     """Calls expected if called, and instances worth keeping then (at least 1), (n, T) each."""
     hits, teller = world.hits, Teller(len(called), world.fleet.clusters)
@@ -78,8 +89,7 @@ def _told(world: World, called: Float32Array) -> tuple[Float32Array, Int32Array]
     calls, need = np.zeros(called.shape, np.float32), np.ones(called.shape, np.int32)
     for minute in range(world.minutes):
         calls[:, minute] = teller.calls
-        pays = called[:, minute, None] * teller.tail > limit[:, None]
-        need[:, minute] = np.clip(pays.sum(axis=1), 1, MOST_NEEDED)
+        need[:, minute] = np.maximum(1, counted_levels(called[:, minute], teller.tail, limit))
         at = slice(*hits.first[minute : minute + 2])
         teller.hear(hits.row[at], hits.calls[at], hits.need[at], hits.origin[at])
     return calls, need

@@ -7,6 +7,9 @@ the learned model would cost hours for a fleet.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numba
 import numpy as np
 
 from gnn.mix.state import HALF_LIVES_MIN
@@ -30,12 +33,21 @@ class Teller:
 
     def hear(self, row: Int32Array, calls: Float32Array, need: Int32Array, came: FloatArray) -> None:
         """The pairs of one minute: functions called (h,), how often, needing how much, came (h, c) from where."""
-        first = self._heard[row] == 0
-        fade = np.where(first, 0.0, FADE)
-        reached = need[:, None] > np.arange(MOST_NEEDED)[None, :]
-        self.tail[row] = fade[:, None] * self.tail[row] + (1.0 - fade)[:, None] * reached
-        self.calls[row] = fade * self.calls[row] + (1.0 - fade) * calls
-        self._heard[row] += 1
+        _hear(row, (calls, need, came), (self.tail, self.calls, self._heard))
         for memory, keep in enumerate(self._keep):
             self.seen[memory] *= keep
             self.seen[memory][row] += came
+
+
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+def _hear(row: Any, minute: Any, books: Any) -> None:
+    """The latest called minute against the ones before; the first says it all."""
+    calls, need, _ = minute
+    tail, expected, heard = books
+    for h in range(row.size):
+        i = row[h]
+        fade = FADE if heard[i] > 0 else 0.0
+        for k in range(tail.shape[1]):
+            tail[i, k] = fade * tail[i, k] + (1.0 - fade) * (need[h] > k)
+        expected[i] = fade * expected[i] + (1.0 - fade) * calls[h]
+        heard[i] += 1

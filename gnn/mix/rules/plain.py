@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from gnn.mix.rules.factors import delay_price
 from gnn.mix.state import State, worth_keeping
-from prewarm.domain import FloatArray, Int32Array
+from prewarm.domain import COLD_COST, FloatArray, Int32Array
 
 
 def divided(count: Int32Array, share: FloatArray) -> Int32Array:
@@ -19,7 +20,7 @@ def divided(count: Int32Array, share: FloatArray) -> Int32Array:
     return plan.astype(np.int32)
 
 
-def kept(state: State) -> Int32Array:
+def kept_warm(state: State) -> Int32Array:
     """Instances worth keeping at the fleet's mean price, (n,)."""
     return worth_keeping(state, np.full(len(state.called), float(state.price @ state.site.share)))
 
@@ -38,9 +39,7 @@ class OnePool:
     name: str = "one pool"
 
     def decide(self, state: State) -> Int32Array:
-        """A pool stays where another place is less than a start's price in an hour better."""
-        from gnn.mix.rules.factors import delay_price
-
+        """A pool stays where another place is better by less than a tenth of its holding."""
         far = delay_price(state)[:, None] * (state.mix() @ state.site.delay_s)
         cost = far + state.site.hold[:, None] * (state.price - 0.1 * (state.warm > 0))
         return one_each(np.argmin(cost, axis=1), state)
@@ -59,7 +58,7 @@ class AllLocal:
         some = state.called[:, None] * -np.expm1(-state.calls[:, None] * mix)
         busy = state.calls[:, None] * mix / site.per_instance[:, None]
         hold = site.hold[:, None] * state.price
-        first = some > hold / (hold + 0.808)
+        first = some > hold / (hold + COLD_COST)
         return np.where(first, np.maximum(1, np.ceil(busy - 1e-9)), 0).astype(np.int32)
 
 
@@ -71,7 +70,7 @@ class CheapestFirst:
 
     def decide(self, state: State) -> Int32Array:
         """Functions fill clusters by rising price, those that are warm there first."""
-        count = kept(state)
+        count = kept_warm(state)
         plan = np.zeros(state.warm.shape, np.int32)
         left = count.copy()
         for cluster in np.argsort(state.price, kind="stable"):
@@ -91,10 +90,12 @@ class ByWeight:
 
     weight: str
     power: float = 1.0
+    stay: float = 0.01
+    """Added to a cluster's share where the function is warm; the published rules have none, and flutter at ties."""
     name: str = ""
 
     def decide(self, state: State) -> Int32Array:
-        """Largest remainders; a small bonus for where it is warm keeps ties from moving."""
+        """Largest remainders."""
         if self.weight == "callers":
             share = state.mix()
         elif self.weight == "capacity":
@@ -104,7 +105,18 @@ class ByWeight:
             free = np.maximum(state.room_gb - taken, 0.0)[None, :] + state.site.memory_gb[:, None] * state.warm
             share = np.maximum(free, 1e-6)
         share = share**self.power
-        return divided(kept(state), share / share.sum(axis=1, keepdims=True) + 0.01 * (state.warm > 0))
+        return divided(kept_warm(state), share / share.sum(axis=1, keepdims=True) + self.stay * (state.warm > 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicated:
+    """Every cluster gets the whole number (Karmada's duplicated)."""
+
+    name: str = "duplicated"
+
+    def decide(self, state: State) -> Int32Array:
+        """The same row in every column."""
+        return np.repeat(kept_warm(state)[:, None], len(state.price), axis=1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnn.mix.rules.factors import COLD, DELAY, FACTORS, HOLDING, ROOM, WARM, factor_array
-from gnn.mix.rules.weighted import decide_weighted
+from gnn.mix.rules.factors import COLD, DELAY, FACTORS, HOLDING, ROOM, WARM, delay_price, free_share
+from gnn.mix.rules.weighted import open_pools
 from gnn.mix.state import State
-from prewarm.domain import Int32Array
+from prewarm.domain import FloatArray, Int32Array
 
 
 @dataclass(frozen=True, slots=True)
 class ThetaRule:
-    """theta: how many times its holding cost a pool must save; stay: how much less (in holdings) one that is warm must;
-    cold: scale of a cold start's price; room: holdings that a wholly free cluster is worth; memory: which half-life
-    of the callers seen; prior: calls' worth of belief in the nodes' shares.
+    """theta: how many times its holding cost a pool must save; stay: how much less (in holdings at price 1) one that is
+    warm must; cold: scale of a cold start's price; room: holdings that a wholly free cluster is worth; memory: which
+    half-life of the callers seen; prior: calls' worth of belief in the nodes' shares.
     """
 
     theta: float = 1.0
@@ -25,13 +25,19 @@ class ThetaRule:
     room: float = 0.0
     memory: int = 1
     prior: float = 1.5
-    name: str = "theta rule"
+    name: str = "theta rule, untuned"
+
+    def weights(self) -> FloatArray:
+        """The rule as weights over `FACTORS`, (F,); `decide_weighted` with them decides the same."""
+        weights = np.zeros(len(FACTORS))
+        weights[[DELAY, HOLDING, COLD, WARM, ROOM]] = 1.0, self.theta, self.theta * self.cold, self.stay, self.room
+        return weights
 
     def decide(self, state: State) -> Int32Array:
         """The same weights for every function."""
-        mix = state.mix(self.memory, self.prior)
-        weights = np.zeros(len(FACTORS))
-        weights[[DELAY, HOLDING, COLD, WARM, ROOM]] = 1.0, self.theta, self.cold * self.theta, self.stay, self.room
-        size = len(state.called)
-        every = np.broadcast_to(weights, (size, len(FACTORS)))
-        return decide_weighted(state, factor_array(state, mix), every, np.ones(size), mix=mix)
+        hold = state.site.hold[:, None]
+        fixed = hold * (self.stay * (state.warm > 0) - self.theta * state.price + self.room * free_share(state))
+        every = np.ones(len(hold))
+        return open_pools(
+            state, fixed, delay_price(state), (every / self.cold, every), mix=state.mix(self.memory, self.prior)
+        )

@@ -13,8 +13,8 @@ import numba
 import numpy as np
 
 from gnn.mix.rules.factors import COLD, DELAY, HOLDING, delay_price
-from gnn.mix.state import State
-from prewarm.domain import COLD_COST, FloatArray, Int32Array
+from gnn.mix.state import State, worth_keeping
+from prewarm.domain import FloatArray, Int32Array
 
 Array = Any
 
@@ -27,26 +27,27 @@ def decide_weighted(
     """Instances (n, c) for factors (n, c, F), weights (n, F) and temperature (n,) of each function.
 
     temperature: 1 divides the instances beyond one a pool as the calls fall, towards 0 all go to the busiest pool,
-    large values divide evenly. The weight of `cold` scales the price of a cold start in how many are kept warm.
+    large values divide evenly. How many are kept warm follows from the weights of `cold` and `holding` alone.
     """
     fixed = np.einsum("ncf,nf->nc", factors, weights) - factors[:, :, DELAY] * weights[:, DELAY, None]
     fixed -= factors[:, :, COLD] * weights[:, COLD, None]
-    pressing = delay_price(state) * weights[:, DELAY]
+    price_scale = weights[:, HOLDING] / np.maximum(weights[:, COLD], 1e-6)
+    return open_pools(state, fixed, delay_price(state) * weights[:, DELAY], (price_scale, temperature), mix=mix)
+
+
+def open_pools(
+    state: State, fixed: FloatArray, pressing: FloatArray, scales: tuple[FloatArray, FloatArray], *, mix: FloatArray
+) -> Int32Array:
+    """Instances (n, c) where a pool is worth `fixed` (n, c) beside the delay it saves, a second of which is worth
+    `pressing` (n,) J a minute. scales: of the holding price against a cold start's in how many are kept, and
+    temperature, both (n,).
+    """
     best = np.argmax(fixed - pressing[:, None] * (mix @ state.site.delay_s), axis=1)
-    price = state.price[best]
-    count = _worth(state, price * weights[:, HOLDING], weights[:, COLD])
+    count = worth_keeping(state, state.price[best] * np.maximum(scales[0], 0.0))
     plan = np.zeros(state.warm.shape, np.int32)
-    spread = 1.0 / np.maximum(temperature, 1e-3)
+    spread = 1.0 / np.maximum(scales[1], 1e-3)
     _open_pools(fixed, (pressing, mix, state.site.delay_s), (best, count, spread), plan)
     return plan
-
-
-def _worth(state: State, price: FloatArray, cold: FloatArray) -> Int32Array:
-    """Levels whose chance pays for holding at `price` (n,) with the price of a start scaled by `cold`, (n,)."""
-    hold = state.site.hold * np.maximum(price, 0.0)
-    limit = hold / np.maximum(hold + COLD_COST * np.maximum(cold, 0.0), 1e-12)
-    pays = state.called[:, None] * state.tail > limit[:, None]
-    return pays.sum(axis=1).astype(np.int32)
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -62,27 +63,32 @@ def _open_pools(fixed: Array, far: Array, wanted: Array, plan: Array) -> None:
             continue
         nearest[:] = delay[:, best[i]]
         pool_of[:] = best[i]
-        plan[i, best[i]] = 1
-        pools = 1
-        while pools < clusters:
-            at, most = -1, 0.0
-            for c in range(clusters):
-                if plan[i, c] == 0:
-                    gain = fixed[i, c]
-                    for r in range(clusters):
-                        gain += pressing[i] * mix[i, r] * max(0.0, nearest[r] - delay[r, c])
-                    if gain > most:
-                        at, most = c, gain
-            if at < 0:
-                break
+        at, pools = best[i], 0
+        while at >= 0:
             plan[i, at] = 1
             pools += 1
             for r in range(clusters):
                 if delay[r, at] < nearest[r]:
                     nearest[r] = delay[r, at]
                     pool_of[r] = at
+            at = _next_pool(fixed[i], pressing[i] * mix[i], (nearest, delay), plan[i])
         if count[i] > pools:
             divide(count[i] - pools, mix[i], pool_of, spread[i], plan[i])
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _next_pool(fixed: Array, price: Array, far: Array, line: Array) -> int:
+    """The cluster without a pool where one more is worth most, -1 where none is worth more than nothing."""
+    nearest, delay = far
+    at, most = -1, 0.0
+    for c in range(line.size):
+        if line[c] == 0:
+            gain = fixed[c]
+            for r in range(line.size):
+                gain += price[r] * max(0.0, nearest[r] - delay[r, c])
+            if gain > most:
+                at, most = c, gain
+    return at
 
 
 @compiled  # type: ignore[untyped-decorator]

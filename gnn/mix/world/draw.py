@@ -41,9 +41,7 @@ class World:
         return self.calls.shape[1]
 
 
-def draw_world(
-    source: Source, side: Side, seed: int, *, functions: int = FUNCTIONS, clusters: int = CLUSTERS
-) -> World:
+def draw_world(source: Source, side: Side, seed: int, *, functions: int = FUNCTIONS, clusters: int = CLUSTERS) -> World:
     """The world of `seed` on one side of the division; the two sides share no exemplar and no draw."""
     rng = np.random.default_rng([_SIDE_CODE[side], seed, functions, clusters])
     fleet = draw_fleet(source.node_mib, clusters, rng)

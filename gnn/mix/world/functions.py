@@ -40,9 +40,7 @@ class Functions:
         return len(self.series)
 
 
-def draw_functions(
-    source: Source, side: Side, count: int, share: FloatArray, rng: np.random.Generator
-) -> Functions:
+def draw_functions(source: Source, side: Side, count: int, share: FloatArray, rng: np.random.Generator) -> Functions:
     """`count` functions of one side; `share` (c,) of the fleet sets how callers spread (Dirichlet, 1.5 x share)."""
     among = source.rows(side)
     weight = source.weight[among]

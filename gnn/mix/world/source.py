@@ -78,7 +78,10 @@ def read_source(folder: Path) -> Source:
         durations[:, 1],
         _columns(folder / MEMORY, "AverageAllocatedMb")[:, 0],
         _columns(folder / NODES, "memory_mib")[:, 0],
-        {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (EXEMPLARS, DURATIONS, MEMORY, NODES)},
+        {
+            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in (EXEMPLARS, DURATIONS, MEMORY, NODES)
+        },
     )
 
 
