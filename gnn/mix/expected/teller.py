@@ -31,7 +31,7 @@ class Teller:
         self._heard: IntArray = np.zeros(functions, np.int64)
         self._keep = 0.5 ** (1.0 / np.array(HALF_LIVES_MIN))
 
-    def hear(self, row: Int32Array, calls: Float32Array, need: Int32Array, came: FloatArray) -> None:
+    def hear(self, row: Int32Array, calls: Float32Array, need: Int32Array, came: FloatArray | Float32Array) -> None:
         """The pairs of one minute: functions called (h,), how often, needing how much, came (h, c) from where."""
         _hear(row, (calls, need, came), (self.tail, self.calls, self._heard))
         for memory, keep in enumerate(self._keep):

@@ -38,7 +38,7 @@ class World:
     @property
     def minutes(self) -> int:
         """Length of the day."""
-        return self.calls.shape[1]
+        return int(self.calls.shape[1])
 
 
 def draw_world(source: Source, side: Side, seed: int, *, functions: int = FUNCTIONS, clusters: int = CLUSTERS) -> World:

@@ -48,7 +48,8 @@ class Fleet:
     @property
     def room_gb(self) -> FloatArray:
         """Memory of each cluster with all its nodes, (c,)."""
-        return np.bincount(self.cluster_of, self.node_gb, self.clusters)
+        room: FloatArray = np.bincount(self.cluster_of, self.node_gb, self.clusters).astype(np.float64)
+        return room
 
     @property
     def share(self) -> FloatArray:

@@ -38,7 +38,8 @@ class Hits:
 def wave(peak_min: FloatArray, minute: FloatArray) -> FloatArray:
     """How much more or less each region calls at `minute` (k,) than on average, (k, c)."""
     phase = 2.0 * math.pi * (minute[:, None] - peak_min[None, :]) / DAY_MIN
-    return 1.0 + WAVE * np.cos(phase)
+    height: FloatArray = 1.0 + WAVE * np.cos(phase)
+    return height
 
 
 def mix_at(functions: Functions, peak_min: FloatArray, row: Int32Array, minute: FloatArray) -> FloatArray:
@@ -49,8 +50,8 @@ def mix_at(functions: Functions, peak_min: FloatArray, row: Int32Array, minute: 
 
 def draw_hits(counts: Float32Array, functions: Functions, peak_min: FloatArray, rng: np.random.Generator) -> Hits:
     """The day of `counts` (n, T)."""
-    minute, row = np.nonzero(counts.T > 0)
-    row = row.astype(np.int32)
+    minute, called = np.nonzero(counts.T > 0)
+    row: Int32Array = called.astype(np.int32)
     calls = counts[row, minute]
     first = np.searchsorted(minute, np.arange(counts.shape[1] + 1)).astype(np.int64)
     mix = mix_at(functions, peak_min, row, minute.astype(np.float64))

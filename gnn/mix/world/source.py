@@ -21,6 +21,7 @@ EXEMPLARS = "azure2019-invitro/day_series_exemplars_1440.csv.gz"
 DURATIONS = "azure2019-invitro/durations_count_marginal.csv"
 MEMORY = "azure2019-invitro/memory_marginal.csv"
 NODES = "alibaba-gpu-v2023/openb_node_list_all_node.csv"
+FILES = (EXEMPLARS, DURATIONS, MEMORY, NODES)
 SPLIT_SEED = 2026
 BANDS_PER_DECADE = 2  # of daily totals
 
@@ -59,7 +60,7 @@ class Source:
 
 def read_source(folder: Path) -> Source:
     """All tables from the folder of public traces; InputError where one is missing."""
-    for name in (EXEMPLARS, DURATIONS, MEMORY, NODES):
+    for name in FILES:
         if not (folder / name).is_file():
             raise InputError(f"{folder / name}: is missing; --data or PREWARM_TRACES must name the public traces")
     trace = read_exemplars(folder / EXEMPLARS)
@@ -78,10 +79,7 @@ def read_source(folder: Path) -> Source:
         durations[:, 1],
         _columns(folder / MEMORY, "AverageAllocatedMb")[:, 0],
         _columns(folder / NODES, "memory_mib")[:, 0],
-        {
-            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            for name in (EXEMPLARS, DURATIONS, MEMORY, NODES)
-        },
+        {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES},
     )
 
 
