@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -14,13 +14,14 @@ from federation.informer.settings import FleetPolicy, WatchOptions
 from federation.kubeconfig.source import FleetSource, Places
 from federation.members.client import ClientOptions, MemberClient
 from federation.members.fleet import Members
+from federation.snapshot import MemberState
 from tests.cluster.real.cluster import Cluster
 from tests.cluster.real.kubeconfig import Entry, write_kubeconfig
 from tests.cluster.truth import View, seen_in, told_by
 
-QUICK_CLIENT = ClientOptions(deadline_s=2.0, silence_s=8.0)
-"""Impatient, so that tests are short; bookmarks come once a minute, so a quiet watch is opened anew."""
+QUICK_CLIENT = ClientOptions(deadline_s=2.0)
 QUICK_WATCH = WatchOptions(refresh_s=2.0, probe_s=0.5)
+"""Impatient, so that tests are short."""
 
 
 @asynccontextmanager
@@ -64,6 +65,21 @@ def seen(fleet: FleetWatch, name: str) -> View | None:
     """The member as it is held now, None where it is not listed yet."""
     cluster = fleet.snapshot(time.time()).cluster(name)
     return None if cluster is None or not cluster.nodes.names else seen_in(cluster)
+
+
+async def until(holds: Callable[[], bool], *, deadline_s: float = 15.0) -> float:
+    """Seconds until it holds."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < deadline_s, "never came true"
+        await asyncio.sleep(0.05)
+    return time.monotonic() - began
+
+
+def state_of(watch: FleetWatch, name: str) -> MemberState | None:
+    """How a member answers, None where there is none of that name."""
+    cluster = watch.snapshot(time.time()).cluster(name)
+    return None if cluster is None else cluster.state
 
 
 async def until_equal(

@@ -17,7 +17,7 @@ from federation.informer.reflect.reflector import ReflectorOptions
 from federation.snapshot import MemberState
 from tests.cluster.faultproxy import FaultProxy
 from tests.cluster.faults import Answer, Drip, Fault, GoneLine, LostLine, OversizeLine, TruncatedLine
-from tests.cluster.reaching import QUICK_CLIENT, QUICK_WATCH, seen, until_equal, watch_of
+from tests.cluster.reaching import QUICK_CLIENT, QUICK_WATCH, seen, state_of, until, until_equal, watch_of
 from tests.cluster.real.accounts import make_account, rule
 from tests.cluster.real.admin import Admin
 from tests.cluster.real.cluster import Cluster, wait_for
@@ -29,15 +29,6 @@ from tests.cluster.truth import told_by
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 PODS = "/api/v1/pods"
-
-
-async def until(holds: Callable[[], bool], *, deadline_s: float = 15.0) -> float:
-    """Seconds until it holds."""
-    began = time.monotonic()
-    while not holds():
-        assert time.monotonic() - began < deadline_s, "never came true"
-        await asyncio.sleep(0.05)
-    return time.monotonic() - began
 
 
 def age_s(fleet: FleetWatch, name: str) -> float:
@@ -111,11 +102,6 @@ async def test_a_killed_api_server_ages_alone_and_is_caught_up_with_after_its_re
         await until(lambda: state_of(watch, "eu") is MemberState.READY)
 
 
-def state_of(watch: FleetWatch, name: str) -> MemberState | None:
-    cluster = watch.snapshot(time.time()).cluster(name)
-    return None if cluster is None else cluster.state
-
-
 async def test_a_member_that_is_silent_from_the_start_holds_up_nobody(fleet: Fleet) -> None:
     fleet["ap"].api_server.pause()
     async with watch_of(fleet.kubeconfig()) as watch:
@@ -160,7 +146,7 @@ async def test_a_version_lost_to_compaction_costs_one_list(
         eu.etcd.compact()
         await asyncio.to_thread(eu.restart_api_server)
         await proxy.link.restore()
-        await until_equal(watch, eu, name="proxied", deadline_s=40.0)
+        await until_equal(watch, eu, name="proxied", deadline_s=75.0)
         await asyncio.sleep(3.0)
         assert proxy.count(path=PODS, watch=False) == 2
         asked = [one.query for one in proxy.seen if one.path == PODS and "watch=1" in one.query]

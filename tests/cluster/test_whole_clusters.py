@@ -7,21 +7,15 @@ from datetime import datetime
 
 import pytest
 
-from tests.cluster.conftest import require
 from tests.cluster.real.admin import Json, StatusError
-from tests.cluster.real.cluster import Cluster, ClusterPlan, wait_for
+from tests.cluster.real.cluster import Cluster, wait_for
 from tests.cluster.real.fleet import Fleet
 from tests.cluster.real.manifests import (
-    CPU_USAGE,
-    MEMORY_USAGE,
     READY_DELAY,
     NodeShape,
-    bare_pod,
     deployment,
-    namespace,
     nodes,
 )
-from tests.cluster.real.programs import FULL
 
 pytestmark = pytest.mark.cluster
 
@@ -117,32 +111,3 @@ def test_the_merged_kubeconfig_reaches_each_cluster_as_its_own_administrator(fle
     assert len({cluster.token for cluster in fleet}) == 3
     with pytest.raises(StatusError, match="401"):
         type(fleet["eu"].admin)(fleet["us"].server, fleet["eu"].token, fleet["us"].identity.ca_file).call("GET", "/api")
-
-
-@pytest.mark.slow
-def test_metrics_server_serves_the_usage_that_pods_are_given() -> None:
-    programs = require(*FULL, "metrics-server")
-    with Fleet([ClusterPlan("measured", nodes=(NodeShape(2),), usage=True)], programs=programs) as fleet:
-        cluster = fleet["measured"]
-        usage = {CPU_USAGE: "90m", MEMORY_USAGE: "48Mi"}
-        cluster.kubectl.apply([namespace("shop")])
-        cluster.kubectl.apply([bare_pod("shop/cart", annotations=usage), bare_pod("shop/stock", annotations=usage)])
-        path = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
-
-        def measured() -> dict[str, tuple[str, str]]:
-            try:
-                items = cluster.admin.call("GET", path)["items"]
-            except StatusError:
-                return {}
-            usages = {one["metadata"]["name"]: one["containers"][0]["usage"] for one in items if one["containers"]}
-            return {name: (found["cpu"], found["memory"]) for name, found in usages.items()}
-
-        wait_for(lambda: len(measured()) == 2, deadline_s=120.0, what="measuring two pods")
-        assert {memory for _, memory in measured().values()} == {"49152Ki"}
-        assert all(80.0 < milli(cpu) < 100.0 for cpu, _ in measured().values())
-
-
-def milli(quantity: str) -> float:
-    """Thousandths of a core of what metrics-server writes (nanocores)."""
-    assert quantity.endswith("n"), quantity
-    return int(quantity[:-1]) / 1e6

@@ -26,6 +26,7 @@ from tests.cluster.real.usage import register_usage
 
 START_S = 120.0
 """How long any one part may take to come up; a few seconds on an idle machine."""
+_NOBODY_TENDS_NODES = ("--disable-admission-plugins=TaintNodesByCondition",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class Cluster:
             etcd=self.etcd.url,
             port=self._ports[2],
             tokens=self._tokens,
-            extra=self.plan.api_flags,
+            extra=(*self.plan.api_flags, *(() if self.plan.pods_run else _NOBODY_TENDS_NODES)),
         )
 
     def _parts(self) -> list[Process]:
@@ -157,7 +158,8 @@ class Cluster:
         return [Process(name, command, folder=folder) for name, command in commands.items()]
 
     def _node_manifests(self) -> list[Json]:
-        return [node for shape in self.plan.nodes for node in nodes(shape, region=self.plan.region)]
+        plan = self.plan
+        return [node for shape in plan.nodes for node in nodes(shape, region=plan.region, alive=not plan.pods_run)]
 
     def _has_nodes(self) -> bool:
         return bool(self.admin.call("GET", "/api/v1/nodes?limit=1")["items"])

@@ -31,16 +31,18 @@ class NodeShape:
     prefix: str = "node"
 
 
-def nodes(shape: NodeShape, *, region: str | None = None) -> list[Json]:
-    """The Node objects of a shape, named PREFIX-0 and so on, for kwok to bring to life."""
+def nodes(shape: NodeShape, *, region: str | None = None, alive: bool = False) -> list[Json]:
+    """The Node objects of a shape, named PREFIX-0 and so on, for kwok to bring to life; `alive` where there is none."""
     resources = {"cpu": shape.cpu, "memory": shape.memory, "pods": shape.pods, **shape.extra}
+    conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}] if alive else []
+    status = {"status": {"allocatable": resources, "capacity": resources, "conditions": conditions}}
     return [
-        _node(f"{shape.prefix}-{number}", resources, shape, {} if region is None else {REGION: region})
+        _node(f"{shape.prefix}-{number}", shape, {} if region is None else {REGION: region}) | status
         for number in range(shape.count)
     ]
 
 
-def _node(name: str, resources: Mapping[str, str], shape: NodeShape, more_labels: Mapping[str, str]) -> Json:
+def _node(name: str, shape: NodeShape, more_labels: Mapping[str, str]) -> Json:
     labels = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name}
     return {
         "apiVersion": "v1",
@@ -55,7 +57,6 @@ def _node(name: str, resources: Mapping[str, str], shape: NodeShape, more_labels
             },
         },
         "spec": {"taints": [dict(taint) for taint in shape.taints]},
-        "status": {"allocatable": dict(resources), "capacity": dict(resources)},
     }
 
 
