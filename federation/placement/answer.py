@@ -27,8 +27,7 @@ class Factor(NamedTuple):
         return self.value * self.weight
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterScore:
+class ClusterScore(NamedTuple):
     """A cluster that passed the filters: its score, the factors that sum to it, and instances that fit there now."""
 
     cluster: str
@@ -37,8 +36,7 @@ class ClusterScore:
     room: int
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(NamedTuple):
     """A cluster that was dropped: by which filter, and why in words."""
 
     cluster: str

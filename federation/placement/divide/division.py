@@ -32,27 +32,30 @@ class Wish:
     stay: FloatArray
     clusters: IntArray
 
+    def part(self, rows: IntArray) -> Wish:
+        """Some of the workloads."""
+        return Wish(self.total[rows], self.scores[rows], self.temperature[rows], self.stay[rows], self.clusters[rows])
+
 
 def divide_many(wish: Wish, limits: Limits) -> IntArray:
     """Instances by workload and cluster, (w, c): rows sum to their total, less what no room is left for.
 
     Never above `most`; `least` is kept even where it sums to more than the total.
     """
+    if not limits.most.size:
+        return np.zeros(limits.most.shape, dtype=np.int64)
     limits = limits.settled()
     usable = limits.most > 0
     value = wish.scores + wish.stay[:, None] * (limits.before > 0)
     limits = spread_out(limits, value, wish.clusters, wish.total)
-    counts = np.zeros(limits.most.shape, dtype=np.int64)
     even = wish.temperature > 0
-    for rows, share in ((np.flatnonzero(~even), False), (np.flatnonzero(even), True)):
-        if rows.size:
-            part = Limits(limits.least[rows], limits.most[rows], limits.before[rows], limits.tie[rows])
-            total, scores = wish.total[rows], wish.scores[rows]
-            counts[rows] = (
-                apportion(total, shares_of(scores, wish.temperature[rows], usable[rows]), part)
-                if share
-                else best_first(total, scores, part, wish.stay[rows])
-            )
+    if not even.any():
+        return best_first(wish.total, wish.scores, limits, wish.stay)
+    if even.all():
+        return apportion(wish.total, shares_of(wish.scores, wish.temperature, usable), limits)
+    counts = np.zeros(limits.most.shape, dtype=np.int64)
+    for rows in (np.flatnonzero(even), np.flatnonzero(~even)):
+        counts[rows] = divide_many(wish.part(rows), limits.part(rows))
     return counts
 
 

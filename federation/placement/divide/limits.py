@@ -24,10 +24,14 @@ class Limits:
     before: IntArray
     tie: FloatArray
 
+    def part(self, rows: IntArray) -> Limits:
+        """Some of the workloads."""
+        return Limits(self.least[rows], self.most[rows], self.before[rows], self.tie[rows])
+
     def settled(self) -> Limits:
         """With no least above its most and nothing negative: room is never exceeded, whoever insists."""
         most = np.maximum(self.most, 0)
-        return Limits(np.clip(self.least, 0, most), most, np.maximum(self.before, 0), self.tie)
+        return Limits(np.minimum(np.maximum(self.least, 0), most), most, np.maximum(self.before, 0), self.tie)
 
 
 def spread_out(limits: Limits, value: FloatArray, clusters: IntArray, total: IntArray) -> Limits:
@@ -40,14 +44,24 @@ def spread_out(limits: Limits, value: FloatArray, clusters: IntArray, total: Int
     eligible = limits.most > 0
     free = np.maximum(total - limits.least.sum(axis=1), 0) + (limits.least > 0).sum(axis=1)
     clusters = np.where(clusters > 1, np.minimum(clusters, free), 0)
-    first = (~eligible, limits.least == 0, -np.round(value, ROUND), -limits.tie)
-    chosen = (rank(first) < clusters[:, None]) & eligible
+    chosen = first((~eligible, limits.least == 0, -np.round(value, ROUND), -limits.tie), clusters) & eligible
     return Limits(np.where(chosen, np.maximum(limits.least, 1), limits.least), limits.most, limits.before, limits.tie)
 
 
-def rank(keys: tuple[FloatArray | IntArray | BoolArray, ...]) -> IntArray:
-    """Place of each column in its row, 0 for the one that sorts first; the first key counts most."""
-    order = np.lexsort(keys[::-1], axis=-1)
-    places = np.empty(order.shape, dtype=np.int64)
-    np.put_along_axis(places, order, np.broadcast_to(np.arange(order.shape[-1]), order.shape), axis=-1)
-    return places
+def ordered(keys: tuple[FloatArray | IntArray | BoolArray, ...]) -> IntArray:
+    """Columns of each row in the order of the keys, the first of which counts most, (w, c)."""
+    order: IntArray = np.lexsort(keys[::-1], axis=-1)
+    return order
+
+
+def by_row(order: IntArray) -> tuple[IntArray, IntArray]:
+    """The index that puts columns in `order` row by row; assigning to it puts them back."""
+    return np.arange(len(order))[:, None], order
+
+
+def first(keys: tuple[FloatArray | IntArray | BoolArray, ...], number: IntArray) -> BoolArray:
+    """Which columns are among the first `number` (w,) of their row, (w, c)."""
+    order = ordered(keys)
+    chosen = np.zeros(order.shape, dtype=np.bool_)
+    chosen[by_row(order)] = np.arange(order.shape[1]) < number[:, None]
+    return chosen

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from federation.placement.divide.limits import ROUND, Limits, rank
+from federation.placement.divide.limits import ROUND, Limits, by_row, ordered
 from prewarm.domain import FloatArray, IntArray
 
 
@@ -19,15 +19,14 @@ def best_first(total: IntArray, scores: FloatArray, limits: Limits, stay: FloatA
 
     With nothing running and no least, one more in all never takes one from a cluster (house monotone).
     """
-    running = np.clip(limits.before, limits.least, limits.most)
+    running = np.minimum(np.maximum(limits.before, limits.least), limits.most)
     stretches = np.concatenate([running - limits.least, limits.most - running], axis=1)
     worth = np.concatenate([scores + stay[:, None], scores], axis=1)
-    order = rank((-np.round(worth, ROUND), -np.concatenate([limits.tie, limits.tie], axis=1)))
-    places = np.argsort(order, axis=1)
-    offered = np.take_along_axis(stretches, places, axis=1)
+    order = by_row(ordered((-np.round(worth, ROUND), -np.concatenate([limits.tie, limits.tie], axis=1))))
+    offered = stretches[order]
     wanted = np.maximum(total - limits.least.sum(axis=1), 0)[:, None]
-    taken = np.clip(wanted - (np.cumsum(offered, axis=1) - offered), 0, offered)
-    filled = np.take_along_axis(taken, order, axis=1)
+    filled = np.empty_like(stretches)
+    filled[order] = np.minimum(np.maximum(wanted - (np.cumsum(offered, axis=1) - offered), 0), offered)
     clusters = limits.least.shape[1]
     counts: IntArray = limits.least + filled[:, :clusters] + filled[:, clusters:]
     return counts

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from federation.placement.divide.limits import ROUND, Limits, rank
+from federation.placement.divide.limits import ROUND, Limits, first
 from prewarm.domain import FloatArray, IntArray
 
 _DUST = 1e-9
@@ -30,8 +30,7 @@ def apportion(total: IntArray, weights: FloatArray, limits: Limits) -> IntArray:
     left = placeable - whole.sum(axis=1)
     remainder = np.round(quota - whole, ROUND)
     full = whole >= most
-    order = rank((full, limits.before <= whole, -remainder, -limits.tie))
-    counts: IntArray = whole + ((order < left[:, None]) & ~full)
+    counts: IntArray = whole + (first((full, limits.before <= whole, -remainder, -limits.tie), left) & ~full)
     return counts
 
 

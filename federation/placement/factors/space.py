@@ -34,7 +34,7 @@ def fit(case: Case) -> FloatArray:
         milli = case.workload.gpu.count * GPU_WHOLE or case.workload.gpu.milli
         taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room, 1.0))
     missing = (case.fits == 0) & (case.occupied < case.workload.replicas)
-    left: FloatArray = np.where(missing, 0.0, np.clip(1.0 - taken, 0.0, 1.0))
+    left: FloatArray = np.where(missing, 0.0, np.maximum(1.0 - taken, 0.0))
     return left * liking(case)
 
 
@@ -48,8 +48,8 @@ def headroom(case: Case) -> FloatArray:
     for resource in (CPU, MEMORY):
         total = case.fleet.total[resource]
         free = case.fleet.room[resource] - number * asked.get(resource, 0) - _growth(case, resource)
-        left = np.minimum(left, np.clip(free, 0.0, None) / np.maximum(total, 1.0))
-    return np.clip(left, 0.0, 1.0)
+        left = np.minimum(left, np.maximum(free, 0.0) / np.maximum(total, 1.0))
+    return left
 
 
 def liking(case: Case) -> FloatArray:

@@ -77,4 +77,5 @@ class Verdict:
     unsure: bool = False
 
 
-Filter = Callable[[Case], Verdict]
+Filter = Callable[[Case], Verdict | None]
+"""A filter's answer is None where it drops nothing."""

@@ -44,7 +44,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         kinds=kinds,
         rows=rows,
         each=each,
-        reached=fleet.any_row(rows),
+        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(rows),
         before=before,
         gone=gone,
         back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),

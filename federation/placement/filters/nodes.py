@@ -18,15 +18,15 @@ from federation.snapshot import ARCH_LABEL, PODS
 from prewarm.domain import BoolArray
 
 
-def takes_work(case: Case) -> Verdict:
+def takes_work(case: Case) -> Verdict | None:
     """Drops clusters without any node that is ready and schedulable, unless autoscaling would add one."""
     if case.reached.all():
-        return _none(case)
+        return None
     usable = case.fleet.any_row(case.fleet.rows.open) | (case.declared > 0)
     return Verdict(~usable, lambda at: f"none of its {_node_count(case, at)} nodes takes work", holds=True)
 
 
-def architecture(case: Case) -> Verdict:
+def architecture(case: Case) -> Verdict | None:
     """Drops clusters without a node of an architecture that the image runs on."""
     wanted = (case.kinds.assumed,) if case.kinds.assumed else case.workload.architecture
 
@@ -38,7 +38,7 @@ def architecture(case: Case) -> Verdict:
     return _without(case, case.kinds.architecture, why)
 
 
-def taints(case: Case) -> Verdict:
+def taints(case: Case) -> Verdict | None:
     """Drops clusters where every remaining node has a taint that is not tolerated."""
 
     def why(at: int) -> str:
@@ -51,7 +51,7 @@ def taints(case: Case) -> Verdict:
     return _without(case, case.kinds.architecture & case.kinds.taints, why)
 
 
-def node_affinity(case: Case) -> Verdict:
+def node_affinity(case: Case) -> Verdict | None:
     """Drops clusters without a node that the node affinity or the nodeSelector accepts."""
     terms = case.workload.affinity.node_terms
     text = " or ".join(
@@ -62,14 +62,14 @@ def node_affinity(case: Case) -> Verdict:
     return _without(case, accepted, lambda _: f"no node with {text}")
 
 
-def gpu_model(case: Case) -> Verdict:
+def gpu_model(case: Case) -> Verdict | None:
     """Drops clusters without a node of an allowed GPU model."""
     kinds = case.kinds
     accepted = kinds.architecture & kinds.taints & kinds.affinity & kinds.model
     return _without(case, accepted, lambda _: f"no GPU of model {', '.join(case.workload.gpu.models)}")
 
 
-def resources(case: Case) -> Verdict:
+def resources(case: Case) -> Verdict | None:
     """Drops clusters where something that is asked for does not exist on any node that takes work."""
     fleet = case.fleet
     lacking = np.full(len(fleet), bool(case.ask.unknown))
@@ -85,37 +85,35 @@ def resources(case: Case) -> Verdict:
     return Verdict(lacking & (case.declared == 0), why, holds=True)
 
 
-def quota(case: Case) -> Verdict:
+def quota(case: Case) -> Verdict | None:
     """Drops clusters whose quota for the namespace is used up."""
     text = f"quota of namespace {case.workload.namespace} is used up"
     return Verdict((case.quota <= 0) & (case.occupied == 0), lambda _: text)
 
 
-def room(case: Case) -> Verdict:
+def room(case: Case) -> Verdict | None:
     """Drops clusters where no node has room for one instance, whatever their sums say."""
     full = case.fits + case.declared + case.occupied == 0
     return Verdict(full, lambda at: _why_full(case, at))
 
 
-def gang(case: Case) -> Verdict:
+def gang(case: Case) -> Verdict | None:
     """Drops clusters that cannot take all instances of a workload that must not be split."""
     space = case.occupied + case.fits + case.declared
-    short = np.zeros(len(case.fleet), dtype=np.bool_) if case.workload.splittable else space < case.workload.replicas
+    if case.workload.splittable:
+        return None
     return Verdict(
-        short, lambda at: f"room for {space[at]} of {case.workload.replicas} instances that must stay together"
+        space < case.workload.replicas,
+        lambda at: f"room for {space[at]} of {case.workload.replicas} instances that must stay together",
     )
 
 
-def _without(case: Case, accepted: BoolArray, why: Callable[[int], str]) -> Verdict:
+def _without(case: Case, accepted: BoolArray, why: Callable[[int], str]) -> Verdict | None:
     """Drops clusters whose nodes that take work are all of kinds that are not accepted."""
     if case.reached.all() or accepted.all():
-        return _none(case)
+        return None
     reached = case.fleet.any_row(case.fleet.rows.open & accepted[case.fleet.rows.class_of]) | (case.declared > 0)
     return Verdict(~reached, why, holds=True)
-
-
-def _none(case: Case) -> Verdict:
-    return Verdict(np.zeros(len(case.fleet), dtype=np.bool_), lambda _: "")
 
 
 def _node_count(case: Case, at: int) -> int:

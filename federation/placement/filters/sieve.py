@@ -54,8 +54,7 @@ def sieve(case: Case) -> Sieved:
     filtered: list[tuple[int, Filtered]] = []
     for name, judge in FILTERS:
         verdict = judge(case)
-        dropped = passing & verdict.dropped
-        if not dropped.any():
+        if verdict is None or not (dropped := passing & verdict.dropped).any():
             continue
         passing &= ~dropped
         if verdict.holds:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from federation.placement.filters.case import Case, Verdict
@@ -18,22 +16,22 @@ _TEXT = {
 }
 
 
-def lost(case: Case) -> Verdict:
+def lost(case: Case) -> Verdict | None:
     """Drops clusters that do not answer; what ran there counts as gone."""
     return _in_state(case, MemberState.DARK)
 
 
-def refused(case: Case) -> Verdict:
+def refused(case: Case) -> Verdict | None:
     """Drops clusters that refuse us; what runs there is out of our hands."""
-    return replace(_in_state(case, MemberState.REFUSED), holds=True, unsure=True)
+    return _in_state(case, MemberState.REFUSED, holds=True, unsure=True)
 
 
-def cordoned(case: Case) -> Verdict:
+def cordoned(case: Case) -> Verdict | None:
     """Drops clusters that a person cordoned; what runs there stays."""
-    return replace(_in_state(case, MemberState.CORDONED), holds=True)
+    return _in_state(case, MemberState.CORDONED, holds=True)
 
 
-def outdated(case: Case) -> Verdict:
+def outdated(case: Case) -> Verdict | None:
     """Drops clusters whose nodes or pods were not seen for `stale_s`; what runs there stays and is not cut."""
     limit = case.terms.policy.stale_s
     late = ~(case.now - case.fleet.facts.seen <= limit)
@@ -47,10 +45,12 @@ def outdated(case: Case) -> Verdict:
     return Verdict(late, why, holds=True, unsure=True)
 
 
-def excluded(case: Case) -> Verdict:
+def excluded(case: Case) -> Verdict | None:
     """Drops clusters that a person excluded for this workload."""
     found = spoken_of(case.terms.overrides, case.workload.key, now=case.now)
     by_cluster = {one.cluster: one for one in found if one.action is Action.EXCLUDE and one.cluster is not None}
+    if not by_cluster:
+        return None
     dropped = np.zeros(len(case.fleet), dtype=np.bool_)
     for name in by_cluster:
         if name in case.fleet.position:
@@ -69,9 +69,9 @@ def oldest_s(cluster: Cluster, now: float) -> float | None:
     return None if nodes is None or pods is None else max(0.0, now - min(nodes, pods))
 
 
-def _in_state(case: Case, state: MemberState) -> Verdict:
-    clusters = case.fleet.clusters
-    return Verdict(case.fleet.facts.in_state(state) > 0, lambda at: _state(clusters[at]))
+def _in_state(case: Case, state: MemberState, *, holds: bool = False, unsure: bool = False) -> Verdict | None:
+    clusters, found = case.fleet.clusters, case.fleet.facts.in_state(state) > 0
+    return Verdict(found, lambda at: _state(clusters[at]), holds, unsure) if found.any() else None
 
 
 def _state(cluster: Cluster) -> str:

@@ -12,20 +12,20 @@ from federation.placement.fleet.selectors import satisfies
 from federation.snapshot import Cluster
 
 
-def region(case: Case) -> Verdict:
+def region(case: Case) -> Verdict | None:
     """Drops clusters outside the allowed regions; an unknown region is not allowed."""
     allowed = case.workload.affinity.regions
     return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, "allowed"))
 
 
-def residency(case: Case) -> Verdict:
+def residency(case: Case) -> Verdict | None:
     """Drops clusters outside the regions in which its data may be."""
     allowed = case.workload.residency
     text = "allowed for its data"
     return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, text))
 
 
-def named(case: Case) -> Verdict:
+def named(case: Case) -> Verdict | None:
     """Drops clusters that the workload does not name or that it excludes, by member id or context."""
     affinity = case.workload.affinity
 
@@ -39,7 +39,7 @@ def named(case: Case) -> Verdict:
     return _judged(case, bool(affinity.clusters or affinity.exclude), why)
 
 
-def labelled(case: Case) -> Verdict:
+def labelled(case: Case) -> Verdict | None:
     """Drops clusters whose labels do not meet the workload's expressions."""
     wanted = case.workload.affinity.cluster_labels
 
@@ -52,7 +52,7 @@ def labelled(case: Case) -> Verdict:
     return _judged(case, bool(wanted), why)
 
 
-def tenant(case: Case) -> Verdict:
+def tenant(case: Case) -> Verdict | None:
     """Drops clusters of another tenant (label prewarm.dev/tenant); without the label a cluster is for everybody."""
 
     def why(one: Cluster) -> str | None:
@@ -64,7 +64,7 @@ def tenant(case: Case) -> Verdict:
     return _judged(case, case.fleet.facts.owned, why)
 
 
-def needs(case: Case) -> Verdict:
+def needs(case: Case) -> Verdict | None:
     """Drops clusters where something that it needs is known to be absent, unless that will be brought there."""
     wanted = sorted((kind, name) for kind, names in case.workload.needs.items() for name in names)
     wanted.insert(0, ("namespace", case.workload.namespace))
@@ -88,9 +88,9 @@ def _absent(kind: str, name: str) -> str:
     return f"no {what} {namespace}/{name}" if namespace else f"no {what} {name}"
 
 
-def _judged(case: Case, asked: bool, why: Callable[[Cluster], str | None], *, holds: bool = False) -> Verdict:
+def _judged(case: Case, asked: bool, why: Callable[[Cluster], str | None], *, holds: bool = False) -> Verdict | None:
     if not asked:
-        return Verdict(np.zeros(len(case.fleet), dtype=np.bool_), lambda _: "")
+        return None
     reasons = [why(one) for one in case.fleet.clusters]
     dropped = np.array([text is not None for text in reasons], dtype=np.bool_)
     return Verdict(dropped, lambda at: reasons[at] or "", holds)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from federation.snapshot import Links, Snapshot
+from federation.snapshot import Cluster, Links, Snapshot
 from prewarm.domain import FloatArray, IntArray
 from prewarm.settings import Call
 
@@ -24,11 +24,11 @@ INSIDE_MS = 1.0
 class Network:
     """delay_ms, bandwidth_mbps: (C, C) from row to column, NaN unknown. from_region: (C,) delay from each region.
 
-    callers, callees: the service graph by key. `links`, `places` and `calls` say what this was made of.
+    callers, callees: the service graph by key. `links`, `clusters` and `calls` say what this was made of.
     """
 
     links: Links
-    places: Places
+    clusters: tuple[Cluster, ...]
     calls: tuple[Call, ...]
     delay_ms: FloatArray
     bandwidth_mbps: FloatArray
@@ -39,10 +39,10 @@ class Network:
 
 def network_of(snapshot: Snapshot, last: Network | None) -> Network:
     """The network between the snapshot's clusters; `last` itself where nothing of it changed."""
-    places = tuple((one.name, one.region) for one in snapshot.clusters)
-    links, calls = snapshot.links, snapshot.calls
-    if last is not None and last.links is links and last.calls is calls and last.places == places:
+    links, calls, clusters = snapshot.links, snapshot.calls, snapshot.clusters
+    if last is not None and last.links is links and last.calls is calls and _in_place(clusters, last.clusters):
         return last
+    places = tuple((one.name, one.region) for one in clusters)
     at = {name: number for number, name in enumerate(links.names)}
     where = np.array([_known_as(name, region, at) for name, region in places], dtype=np.int64)
     delay_ms = _between(links.delay_ms, where)
@@ -51,7 +51,7 @@ def network_of(snapshot: Snapshot, last: Network | None) -> Network:
     regions = {region for _, region in places if region is not None} | set(links.names)
     return Network(
         links=links,
-        places=places,
+        clusters=clusters,
         calls=calls,
         delay_ms=delay_ms,
         bandwidth_mbps=_between(links.bandwidth_mbps, where),
@@ -59,6 +59,14 @@ def network_of(snapshot: Snapshot, last: Network | None) -> Network:
         callers=_grouped((call.callee, call) for call in calls),
         callees=_grouped((call.caller, call) for call in calls),
     )
+
+
+def _in_place(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> bool:
+    """Whether every cluster has its name and region still."""
+    if len(clusters) != len(known):
+        return False
+    pairs = zip(clusters, known, strict=True)
+    return all(a is b or (a.name == b.name and a.region == b.region) for a, b in pairs)
 
 
 def _known_as(name: str, region: str | None, at: Mapping[str, int]) -> int:
