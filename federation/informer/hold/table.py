@@ -41,6 +41,7 @@ class NodeTable:
         """Changes whenever anything does."""
         self.membership = 0
         """Changes whenever a node appears or goes."""
+        self._samples: dict[str, Usage] = {}
         self._free: list[int] = []
         self._class_uses: dict[int, int] = {}
         self._free_classes: list[int] = []
@@ -77,13 +78,12 @@ class NodeTable:
             self._take(after, 1)
 
     def usage_changed(self, usage: Mapping[str, Usage]) -> None:
-        """New samples; nodes that have none keep the last, which grows old."""
+        """New samples; nodes that have none keep the last, which grows old. They may be told before their nodes."""
         self.generation += 1
-        for name, sample in usage.items():
-            row = self.rows.get(name)
-            if row is not None:
-                self.used[row] = (sample.cpu, sample.memory)
-                self.used_at[row] = sample.at
+        self._samples = {name: sample for name, sample in self._samples.items() if name in self.rows} | dict(usage)
+        for name in usage:
+            if (row := self.rows.get(name)) is not None:
+                self._use(row, name)
 
     def _take(self, pod: PodFacts, sign: int) -> None:
         name = pod.node or ""
@@ -101,7 +101,13 @@ class NodeTable:
             row = self.rows[name] = self._free.pop() if self._free else len(self.rows)
             if row >= len(self.present):
                 self._grow()
+            self._use(row, name)
         return row
+
+    def _use(self, row: int, name: str) -> None:
+        if (sample := self._samples.get(name)) is not None:
+            self.used[row] = (sample.cpu, sample.memory)
+            self.used_at[row] = sample.at
 
     def _tidy(self, name: str, row: int) -> None:
         """Frees a row that nothing speaks of any more."""

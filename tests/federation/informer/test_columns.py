@@ -203,6 +203,15 @@ def test_usage_is_rounded_up_and_unknown_where_there_is_none() -> None:
     assert np.isnan(nodes.used[1]).all()
 
 
+def test_usage_may_be_told_before_its_node_and_is_not_kept_for_nodes_that_never_come() -> None:
+    held = Held()
+    held.table.usage_changed({"n1": Usage(500, GI, 0.0), "never": Usage(1, 1, 0.0)})
+    held.node("n1")
+    assert held.nodes().used[0, CPU] == 500.0
+    held.table.usage_changed({"n1": Usage(600, GI, 0.0)})
+    assert list(held.table._samples) == ["n1"]
+
+
 def test_usage_turns_stale_by_itself_and_fresh_by_a_new_sample() -> None:
     held = Held()
     held.node("n1")
@@ -282,7 +291,7 @@ def test_five_thousand_nodes_that_all_differ_are_columns_in_milliseconds() -> No
         held.table.pod_changed("", None, read_pod(pod("p", f"n{number % 5_000:04}", cpu=f"{number % 997}m")))
     samples = {f"n{number:04}": Usage(number * 10, number * MI * 16, 0.0) for number in range(5_000)}
     held.table.usage_changed(samples)
-    took = []
+    took, nodes = [], held.nodes()
     for number in range(9):
         held.table.pod_changed("", None, read_pod(pod("p", f"n{number:04}", cpu="2")))
         began = time.process_time()

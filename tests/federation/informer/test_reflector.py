@@ -12,6 +12,7 @@ import pytest
 
 from federation.informer.read.nodes import NodeFacts
 from federation.informer.reflect import course, resource
+from federation.informer.reflect.decode import Event
 from federation.informer.reflect.reflector import Reflector, ReflectorOptions, Standing
 from federation.informer.reflect.store import Store
 from federation.members.client import ClientOptions, MemberClient
@@ -272,7 +273,7 @@ async def test_an_error_of_ours_is_counted_logged_and_followed_by_a_list(caplog:
     async with fake_api() as api, reflecting(api) as reflector:
         await api.watched(NODES)
 
-        def stumble(_: object) -> None:
+        def stumble(event: Event) -> None:
             raise RuntimeError("a bug")
 
         reflector.store.apply = stumble  # type: ignore[method-assign]
