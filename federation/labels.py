@@ -16,6 +16,8 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 """Label of what we made; its value is `FIELD_MANAGER`."""
 WORKLOAD = f"{DOMAIN}/workload"
 """Annotation on what was made for a workload: its key, namespace/name."""
+APPLIED = f"{DOMAIN}/applied"
+"""Annotation: digest of the object as we applied it, by which the same object is known to be applied already."""
 COPIED_FROM = f"{DOMAIN}/copied-from"
 """Annotation on a dependency that was copied: the member it came from."""
 

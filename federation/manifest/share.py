@@ -8,8 +8,11 @@ key. What a server adds (uid, status, managedFields, ...) is left out, so an exp
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from federation import labels
 from federation.manifest.documents import KINDS
@@ -34,7 +37,7 @@ def object_for(body: Json, replicas: Mapping[str, int], cluster: str) -> Json | 
         spec |= _job_numbers(spec, held, cluster)
     else:
         spec["template"] = _bounded_template(body, held, cluster)
-    return {**marked(body), "spec": spec}
+    return marked({**body, "spec": spec})
 
 
 def marked(body: Json, **annotations: str) -> Json:
@@ -45,11 +48,18 @@ def marked(body: Json, **annotations: str) -> Json:
     if (str(body["apiVersion"]), str(body["kind"])) in KINDS:
         notes[labels.WORKLOAD] = f"{meta['namespace']}/{meta['name']}"
     kept["labels"] = {**(meta.get("labels") or {}), labels.MANAGED_BY: labels.FIELD_MANAGER}
-    if notes or annotations:
-        kept["annotations"] = {**notes, **annotations}
-    else:
-        kept.pop("annotations", None)
-    return {**{name: value for name, value in _encoded(body).items() if name != "status"}, "metadata": kept}
+    kept["annotations"] = {**{name: text for name, text in notes.items() if name != labels.APPLIED}, **annotations}
+    made = {**{name: value for name, value in _encoded(body).items() if name != "status"}, "metadata": kept}
+    if body["kind"] != "Secret":  # a digest would help to guess its values
+        kept["annotations"][labels.APPLIED] = _digest(made)
+    elif not kept["annotations"]:
+        del kept["annotations"]
+    return made
+
+
+def _digest(body: Json) -> str:
+    text = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def _encoded(body: Json) -> Json:

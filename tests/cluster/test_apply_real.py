@@ -103,6 +103,17 @@ async def test_a_plan_against_what_was_just_applied_is_empty(client: MemberClien
     assert step.verb is Verb.KEEP
 
 
+async def test_values_that_the_server_drops_are_not_planned_again(client: MemberClient, space: str) -> None:
+    body = demanding(space)
+    body["spec"] |= {"paused": False, "minReadySeconds": 0}
+    body["spec"]["template"]["metadata"]["annotations"] = {}
+    body["spec"]["template"]["spec"]["containers"][0] |= {"command": [], "workingDir": "", "tty": False}
+    live = await ServerWriter(client).apply(marked(body))
+    assert "paused" not in live["spec"]
+    [step] = plan_objects([marked(body)], [], {ref_in(space): live})
+    assert step.verb is Verb.KEEP
+
+
 async def test_the_same_apply_again_keeps_the_resource_version(client: MemberClient, space: str) -> None:
     writer = ServerWriter(client)
     first = await writer.apply(marked(demanding(space)))

@@ -1,41 +1,28 @@
 """What applying an object would change, field by field, without asking the server.
 
-Objects are compared leaf by leaf under paths in which an item of a keyed list goes by its key, as server-side apply
-merges them; a list that is not keyed is one leaf. Only what is wanted or owned is compared: fields that others set and
-that the server filled in are theirs. Quantities are compared as amounts ("1000m" is "1").
+Only what is wanted or owned is compared: fields that others set and that the server filled in are theirs. Quantities
+are compared as amounts ("1000m" is "1"). A server drops values that mean nothing to it (an empty list, false) and a
+webhook may fill in what then counts as ours; where the very same object was applied before, neither is a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from federation.apply.state.paths import Path, leaves
 from federation.quantity import parse_quantity
 from prewarm.domain import InputError
 
 Json = dict[str, Any]
-Path = tuple[str, ...]
 
 ABSENT = "(absent)"
 HIDDEN = "(hidden)"
 
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "env": ("name",),
-    "volumes": ("name",),
-    "imagePullSecrets": ("name",),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-    "hostAliases": ("ip",),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-}
-"""Lists that are merged by key, by the name of their field; ports go by their number and protocol."""
 _AMOUNTS = frozenset({"requests", "limits", "overhead", "sizeLimit", "capacity"})
-_IDENTITY = frozenset({("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,51 +44,30 @@ class Change:
         return f"~ {self.path}: {_shown(self.before)} -> {_shown(self.after)}"
 
 
-def changes_to(live: Json, wanted: Json, owned: Json, *, secret: bool = False) -> tuple[Change, ...]:
-    """What applying `wanted` does to `live`, of which `owned` is our part; by path, sorted."""
+def changes_to(
+    live: Json, wanted: Json, owned: Json, *, again: bool = False, secret: bool = False
+) -> tuple[Change, ...]:
+    """What applying `wanted` does to `live`, of which `owned` is our part; by path, sorted.
+
+    again: the very same object was applied last time. secret: values under `data` are not shown.
+    """
     now, want, ours = (dict(leaves(one)) for one in (live, wanted, owned))
     found = []
     for path, value in want.items():
-        if not _holds(now, path, value):
+        if not _holds(now, path, value, again=again):
             found.append(_change(path, now.get(path, ABSENT), value, secret=secret))
-        elif not _covers(ours, path):
+        elif not again and not _covers(ours, path):
             found.append(_change(path, value, value, secret=secret, owns=True))
-    for path, value in ours.items():
-        if not _said(want, path):
-            found.append(_change(path, value, ABSENT, secret=secret))
+    gone = {} if again else {path: value for path, value in ours.items() if not _said(want, path)}
+    found += [_change(path, value, ABSENT, secret=secret) for path, value in gone.items()]
     return tuple(sorted(found, key=lambda change: change.path))
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every leaf with its path: scalars, lists without keys and empty objects; null is absent, identity left out."""
-    if isinstance(value, dict) and any(inner is not None for inner in value.values()):
-        for name, inner in value.items():
-            if inner is not None and (*path, name) not in _IDENTITY:
-                yield from leaves(inner, (*path, name))
-    elif isinstance(value, list) and (keyed := keyed_items(path[-1] if path else "", value)):
-        for key, item in keyed:
-            yield from leaves(item, (*path, key))
-    else:
-        yield path, {} if isinstance(value, dict) else value
-
-
-def keyed_items(name: str, items: list[Any]) -> list[tuple[str, Any]]:
-    """The items of the list called `name` with their keys; nothing where that list is one value."""
-    if not items or not all(isinstance(item, dict) for item in items):
-        return []
-    if name == "ports":
-        field = "containerPort" if "containerPort" in items[0] else "port"
-        keys = [f"[{item.get(field)}/{item.get('protocol', 'TCP')}]" for item in items]
-    elif name in _KEYS:
-        keys = [f"[{','.join(str(item.get(part)) for part in _KEYS[name])}]" for item in items]
-    else:
-        return []
-    return list(zip(keys, items, strict=True)) if len(set(keys)) == len(keys) else []
-
-
-def _holds(now: Mapping[Path, Any], path: Path, value: Any) -> bool:
+def _holds(now: Mapping[Path, Any], path: Path, value: Any, *, again: bool) -> bool:
     if path in now:
         return _equal(path, now[path], value)
+    if again and not value:
+        return True
     return value == {} and any(other[: len(path)] == path for other in now)
 
 

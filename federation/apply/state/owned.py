@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from federation.apply.state.diff import keyed_items
+from federation.apply.state.paths import keyed_items
 from federation.labels import FIELD_MANAGER, MANAGED_BY
 
 Json = dict[str, Any]

@@ -14,6 +14,7 @@ from typing import Any
 from federation.apply.state.diff import Change, changes_to
 from federation.apply.state.objects import Ref, is_secret, making_order, ref_of, removing_order
 from federation.apply.state.owned import is_ours, other_owners, owned_part
+from federation.labels import APPLIED
 
 Json = dict[str, Any]
 
@@ -58,8 +59,15 @@ def _step_to_make(body: Json, live: Json | None) -> Step:
     ref = ref_of(body)
     if live is None:
         return Step(Verb.CREATE, ref, body)
-    changes = changes_to(live, body, owned_part(live), secret=is_secret(ref))
+    owned = owned_part(live)
+    again = _digest(body) is not None and _digest(body) == _digest(owned)
+    changes = changes_to(live, body, owned, again=again, secret=is_secret(ref))
     return Step(Verb.UPDATE if changes else Verb.KEEP, ref, body, changes)
+
+
+def _digest(body: Json) -> str | None:
+    digest: str | None = (body["metadata"].get("annotations") or {}).get(APPLIED)
+    return digest
 
 
 def _step_to_remove(ref: Ref, live: Json | None) -> Step:

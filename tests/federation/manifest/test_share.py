@@ -28,11 +28,16 @@ def scale_of(body: Json) -> dict[str, str]:
     return {name.rpartition("/")[2]: value for name, value in notes.items()}
 
 
+def notes_of(body: Json) -> dict[str, str]:
+    """Annotations, without the digest."""
+    return {name: value for name, value in body["metadata"]["annotations"].items() if name != labels.APPLIED}
+
+
 def test_each_cluster_gets_its_replicas_and_our_mark() -> None:
     body = part(deployment(replicas=6), "eu-1")
     assert body["spec"]["replicas"] == 4
     assert body["metadata"]["labels"] == {"app": "checkout", labels.MANAGED_BY: "prewarm"}
-    assert body["metadata"]["annotations"] == {labels.WORKLOAD: "shop/checkout"}
+    assert notes_of(body) == {labels.WORKLOAD: "shop/checkout"}
     assert body["spec"]["template"] == deployment()["spec"]["template"]
 
 
@@ -55,7 +60,7 @@ def test_an_exported_object_loses_what_its_server_added() -> None:
     made = part(body, "eu-1")
     assert set(made) == {"apiVersion", "kind", "metadata", "spec"}
     assert set(made["metadata"]) == {"name", "namespace", "labels", "annotations"}
-    assert made["metadata"]["annotations"] == {"mine": "kept", labels.WORKLOAD: "shop/checkout"}
+    assert notes_of(made) == {"mine": "kept", labels.WORKLOAD: "shop/checkout"}
 
 
 def test_a_service_has_its_floor_and_ceiling_divided() -> None:
@@ -138,4 +143,21 @@ def test_a_companion_is_marked_and_otherwise_left_alone() -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "s"}, "data": {"a": "1"}}
     made = marked(body)
     assert made["data"] == {"a": "1"}
-    assert made["metadata"] == {"name": "c", "namespace": "s", "labels": {labels.MANAGED_BY: "prewarm"}}
+    assert made["metadata"]["labels"] == {labels.MANAGED_BY: "prewarm"}
+    assert notes_of(made) == {}
+
+
+def test_the_same_object_has_the_same_digest_however_often_it_is_marked() -> None:
+    once, other = marked(deployment()), marked(deployment(replicas=4))
+    assert marked(once) == once
+    digests = [one["metadata"]["annotations"][labels.APPLIED] for one in (once, other)]
+    assert digests[0] != digests[1]
+    turned = dict(reversed(deployment().items()))
+    assert marked(turned)["metadata"]["annotations"][labels.APPLIED] == digests[0]
+
+
+def test_a_secret_has_no_digest_that_would_help_to_guess_it() -> None:
+    made = marked(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "t", "namespace": "s"}, "data": {"a": "eA=="}}
+    )
+    assert "annotations" not in made["metadata"]
