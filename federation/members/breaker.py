@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 THRESHOLD = 3
 FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)

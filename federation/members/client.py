@@ -82,11 +82,14 @@ class MemberClient:
         self.options = options
         self._rng = rng
         self._clock = clock
+        self.back = asyncio.Event()
+        """Set while calls are let through: whoever waits before trying again need not wait longer than for this."""
         self._breaker = breaker.Breaker()
         self._journal = Journal(clock(), options.slow_s)
         self._network_errors = _network_errors(access.spec.proxy_url)
         self._transport: Transport | None = None
         self._closed = False
+        self.back.set()
 
     @property
     def health(self) -> Health:
@@ -188,13 +191,13 @@ class MemberClient:
         return renewed
 
     async def _once(self, request: _Request) -> aiohttp.ClientResponse:
-        if self._closed:
-            raise UnreachableError(self.name, "its client is closed")
         headers = CIMultiDict(await self.access.headers())  # several groups are several headers of one name
         headers["Accept"] = request.accept
         if request.content_type:
             headers["Content-Type"] = request.content_type
         context = await self.access.tls()
+        if self._closed:
+            raise UnreachableError(self.name, "its client is closed")
         if self._transport is None:
             self._transport = open_transport(self.access.spec)
         return await self._transport.session.request(
@@ -247,6 +250,9 @@ class MemberClient:
             raise self._lost(Kind.SILENT, f"no answer within {deadline_s:g} s") from error
         except BodyError as error:
             raise self._lost(Kind.FAILING, str(error)) from error
+        except ValueError as error:
+            self._breaker = breaker.left(self._breaker)
+            raise self._lost(Kind.REFUSED, f"a request that cannot be made: {describe(error)}") from error
         except self._network_errors as error:
             self._count_failure()
             raise self._lost(Kind.SILENT, describe(error)) from error
@@ -265,6 +271,7 @@ class MemberClient:
     def _note(self, response: aiohttp.ClientResponse, latency_s: float) -> None:
         now, kind, date = self._clock(), kind_of(response.status), date_of(response)
         self._breaker = breaker.answered()
+        self.back.set()
         text = "" if kind is Kind.OK else f"answers {response.status}"
         skew_s = None if date is None or latency_s > self.options.slow_s else clock_skew_s(date, now - latency_s / 2)
         self._journal.note(Outcome(now, kind, latency_s, text), skew_s)
@@ -276,6 +283,8 @@ class MemberClient:
     def _count_failure(self) -> None:
         now = asyncio.get_running_loop().time()
         self._breaker = breaker.failed(self._breaker, now, self._rng.random())
+        if self._breaker.retry_at is not None:
+            self.back.clear()
 
     @staticmethod
     def _deadline(deadline_s: float) -> float:

@@ -91,13 +91,15 @@ class Members:
 
 
 async def _probe(client: MemberClient) -> None:
-    """The answer is in the client's health."""
+    """The answer is in the client's health; the outermost call to a member, so an error of ours stays here too."""
     try:
         await client.read(PROBE)
     except RefusedError:
         pass
     except MemberError as error:
         log.debug("%s", error)
+    except Exception:
+        log.exception("%s: probe", client.name)
 
 
 async def _close(clients: list[MemberClient]) -> None:

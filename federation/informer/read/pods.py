@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple
 
 from federation.informer.read.owner import workload_of
@@ -45,7 +46,7 @@ class PodFacts(NamedTuple):
 def read_pod(raw: Raw) -> PodFacts:
     """The facts of one Pod object."""
     spec, status, meta = part(raw, "spec"), part(raw, "status"), part(raw, "metadata")
-    node, workload = text(spec, "nodeName"), workload_of(meta)
+    node, workload = _shared(text(spec, "nodeName")), _shared(workload_of(meta))
     if status.get("phase") in _ENDED_PHASES:
         return PodFacts(Stage.ENDED, node, (), workload)
     stage = Stage.PENDING if node is None else Stage.BOUND
@@ -114,6 +115,11 @@ def _raise_to(total: dict[str, int], least: dict[str, int]) -> None:
 def _is_ready(status: Raw) -> bool:
     conditions: Iterable[Raw] = parts(status, "conditions")
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def _shared(name: str | None) -> str | None:
+    """Pods of one node or workload share one text."""
+    return None if name is None else intern(name)
 
 
 @lru_cache(maxsize=16_384)

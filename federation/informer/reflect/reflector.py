@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -89,7 +90,17 @@ class Reflector(Generic[Kept]):
                 log.exception("%s: %s", self.client.name, self.resource.name)
                 self.report.accidents += 1
                 self._doubt("an error of ours")
-            await asyncio.sleep(self._pause_s())
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """The pause, cut short when a member that was left alone answers again."""
+        pause_s = self._pause_s()
+        if self.client.back.is_set():
+            await asyncio.sleep(pause_s)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await self.client.back.wait()
 
     async def _turn(self) -> None:
         """One list where one is due, and one watch to its end."""

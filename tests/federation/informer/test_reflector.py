@@ -15,6 +15,7 @@ from federation.informer.reflect import course, resource
 from federation.informer.reflect.decode import Event
 from federation.informer.reflect.reflector import Reflector, ReflectorOptions, Standing
 from federation.informer.reflect.store import Store
+from federation.members.api import UnreachableError
 from federation.members.client import ClientOptions, MemberClient
 from tests.federation.fakeapi import (
     CONFIGMAPS,
@@ -23,6 +24,7 @@ from tests.federation.fakeapi import (
     FakeApi,
     body,
     fake_api,
+    hang,
     line,
     refuse,
     status,
@@ -297,3 +299,21 @@ async def test_a_member_that_goes_dark_keeps_what_was_seen_with_its_age() -> Non
             assert list(reflector.store) == ["n1"]
             api.always(NODES, None)
             await until(lambda: reflector.report.standing is Standing.LIVE)
+
+
+async def test_a_member_that_is_back_is_watched_at_once_whatever_pause_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "FIRST_PAUSE_S", 0.3)
+    async with fake_api() as api, reflecting(api, client=ClientOptions(deadline_s=0.1)) as reflector:
+        await api.watched(NODES)
+        api.always(NODES, hang())
+        api.end_watches(NODES)
+        await until(lambda: not reflector.client.back.is_set())
+        monkeypatch.setattr(course, "FIRST_PAUSE_S", 1_000.0)
+        monkeypatch.setattr(course, "LONGEST_PAUSE_S", 1_000.0)
+        api.put(NODES, node("n1"))
+        api.always(NODES, None)
+        while not reflector.client.back.is_set():
+            with suppress(UnreachableError):
+                await reflector.client.read("/version")
+            await asyncio.sleep(0.05)
+        await until(has(reflector, "n1"), 5.0)

@@ -51,7 +51,7 @@ def test_entering_a_closed_one_changes_nothing() -> None:
     assert breaker.entered(Breaker(1)) == Breaker(1)
 
 
-PAUSES = [(0, 1.0), (1, 1.0), (2, 2.0), (3, 4.0), (5, 16.0), (6, 30.0), (99, 30.0)]
+PAUSES = [(0, 1.0), (1, 1.0), (2, 2.0), (3, 4.0), (4, 8.0), (5, 15.0), (99, 15.0)]
 
 
 @pytest.mark.parametrize(("failures", "pause_s"), PAUSES)

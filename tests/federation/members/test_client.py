@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -159,6 +160,38 @@ async def test_no_answer_ends_at_the_deadline_and_three_of_them_open_the_breaker
         assert len(api.requests) == 3
         assert client.health.state is MemberState.DARK
         await client.close()
+
+
+async def test_after_the_pause_one_call_is_let_through_and_closes_the_breaker() -> None:
+    async with fake_api() as api:
+        api.program(NODES, hang(), hang(), hang())
+        client = client_of(api.access())
+        for _ in range(3):
+            with pytest.raises(UnreachableError):
+                await client.call("GET", NODES, deadline_s=0.05)
+        assert not client.back.is_set()
+        async with asyncio.timeout(3):
+            while not client.back.is_set():
+                with suppress(UnreachableError):
+                    await client.call("GET", NODES)
+                await asyncio.sleep(0.02)
+        await client.call("GET", NODES)
+        assert client.health.state is MemberState.READY
+        await client.close()
+    assert len(api.requests) == 5
+
+
+async def test_a_token_with_a_line_end_is_a_refused_member_and_shows_nowhere() -> None:
+    async with fake_api() as api:
+        access = api.access()
+        access.token = "secret\nX-Evil: 1"
+        client = client_of(access)
+        with pytest.raises(UnreachableError, match="a request that cannot be made") as caught:
+            await client.call("GET", NODES)
+        assert client.health.state is MemberState.REFUSED
+        await client.close()
+    assert api.requests == []
+    assert "secret" not in f"{caught.value} {client.health.why}"
 
 
 async def test_a_caller_who_gives_up_says_nothing_about_the_member() -> None:
