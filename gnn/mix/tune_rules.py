@@ -1,4 +1,4 @@
-"""`python -m gnn.mix.tune_rules DATA TRIALS`: tune the rules on training worlds and write the settings that are shipped.
+"""`python -m gnn.mix.tune_rules DATA TRIALS`: tune the rules on training worlds and write the shipped settings.
 
 TRIALS is a file of JSON lines to which every trial is added at once: a run that is stopped is started again with the
 same file and goes on. The result, with its budget, stands beside the rules and is committed.

@@ -20,7 +20,7 @@ from gnn.mix.world.draw import World
 from prewarm.domain import COLD_COST, IDLE_COST_PER_GB_S, FloatArray
 
 Array = Any
-STEPS = 12
+STEPS = 4
 FIRST_STEP = 0.02  # J a GB and minute for a whole room's excess
 NEARBY_J = DELAY_PRICE_PER_S * 0.001  # a call served beside its caller
 

@@ -39,7 +39,7 @@ class Planned:
         known, at = self.known, state.minute
         fresh = known.chance[:, at] * known.waits[:, at]
         plan = np.zeros(state.warm.shape, np.int32)
-        sources = known.source[:, at, :-1] + known.source[:, at, -1:] * state.site.share.astype(np.float32)
+        sources = known.source[:, at, :-1]
         tables = self.values[:, at], self.choices[:, at]
         _plan_all(state.warm, tables, fresh, (known.need[:, at], sources, state.site.delay_s), plan)
         return plan
@@ -65,8 +65,8 @@ def planned(world: World, known: Knowledge, name: str, room_price: FloatArray | 
 class RollingHorizon:
     """What a policy sees, taken to stay as it is for `horizon` minutes, and the best sets under that."""
 
-    horizon: int = 10
-    memory: int = 1
+    horizon: int = 3
+    memory: int = 0
     prior: float = 1.5
     name: str = "rolling horizon"
 

@@ -8,7 +8,7 @@ with the same forecasts. All know the prices and the room to come.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,21 +59,32 @@ def foretold(world: World, called: Float32Array) -> Knowledge:
     calls, need = _told(world, called)
     every = np.arange(shape[0], dtype=np.int32)
     source = np.zeros((*shape, clusters + 1), np.float32)
-    caller = world.functions.caller
-    inside = _from_caller(caller, calls)
+    inside = _from_caller(world.functions.caller, calls)
     for minute in range(world.minutes):
         mix = mix_at(world.functions, world.fleet.peak_min, every, np.full(shape[0], float(minute)))
-        own = calls[:, minute] - inside[:, minute]
-        # A caller's pools stand near its own callers, so its callers' shares stand for where its calls come from.
-        beside = np.where((caller >= 0)[:, None], mix[np.maximum(caller, 0)], 0.0)
-        source[:, minute, :-1] = mix * own[:, None] + beside * inside[:, minute, None]
+        source[:, minute, :-1] = mix * (calls - inside)[:, minute, None]
+    source[:, :, -1] = inside
     waits = COLD_COST * waited_share(calls / need)
-    return Knowledge(called, need, source, _most(world, calls, need), waits.astype(np.float32))
+    known = Knowledge(called, need, source, _most(world, calls, need), waits.astype(np.float32))
+    return traced(world, known)
+
+
+def traced(world: World, known: Knowledge) -> Knowledge:
+    """The same with calls from a calling function taken to come from where that function's own calls come from, since
+    its pools stand near those; for placing, not for a bound.
+    """
+    source = known.source.copy()
+    for row in np.flatnonzero(world.functions.caller >= 0):  # callers have lower indices, so theirs are traced already
+        above = source[world.functions.caller[row], :, :-1]
+        share = above / np.maximum(above.sum(axis=1, keepdims=True), 1e-9)
+        source[row, :, :-1] += share * source[row, :, -1:]
+        source[row, :, -1] = 0.0
+    return replace(known, source=source)
 
 
 def placed(world: World, called: Float32Array) -> Knowledge:
     """What the forecasts will say of whether a function is called, and the calls themselves where it is."""
-    guess, truth = foretold(world, called), outcome(world)
+    guess, truth = foretold(world, called), traced(world, outcome(world))
     there = truth.need > 0
     source = np.where(there[:, :, None], truth.source, guess.source)
     waits = np.where(there, truth.waits, guess.waits)

@@ -38,14 +38,14 @@ class Hits:
 def wave(peak_min: FloatArray, minute: FloatArray) -> FloatArray:
     """How much more or less each region calls at `minute` (k,) than on average, (k, c)."""
     phase = 2.0 * math.pi * (minute[:, None] - peak_min[None, :]) / DAY_MIN
-    height: FloatArray = 1.0 + WAVE * np.cos(phase)
-    return height
+    return np.add(1.0, WAVE * np.cos(phase))
 
 
 def mix_at(functions: Functions, peak_min: FloatArray, row: Int32Array, minute: FloatArray) -> FloatArray:
     """Callers' shares by region of function `row` at `minute`, both (k,): (k, c), each row adding to 1."""
-    bent: FloatArray = functions.mix[row] * wave(peak_min, minute)
-    return bent / bent.sum(axis=1, keepdims=True)
+    bent = functions.mix[row] * wave(peak_min, minute)
+    shares: FloatArray = bent / bent.sum(axis=1, keepdims=True)
+    return shares
 
 
 def draw_hits(counts: Float32Array, functions: Functions, peak_min: FloatArray, rng: np.random.Generator) -> Hits:

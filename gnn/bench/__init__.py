@@ -1,0 +1,1 @@
+"""Benchmarks of the learned part, found by `prewarm bench`."""
