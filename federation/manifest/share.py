@@ -41,7 +41,11 @@ def object_for(body: Json, replicas: Mapping[str, int], cluster: str) -> Json | 
 
 
 def marked(body: Json, **annotations: str) -> Json:
-    """The object as we apply it: only what is ours to set, with our label and these further annotations."""
+    """The object as we apply it: only what is ours to set, with our label and these further annotations.
+
+    Fields that are null go: some servers take them for empty values, which would then be ours.
+    """
+    body = _without_null(body)
     meta = body["metadata"]
     kept = {name: meta[name] for name in _OURS_TO_SET if meta.get(name)}
     notes = {name: text for name, text in (meta.get("annotations") or {}).items() if name != _LAST_APPLIED}
@@ -55,6 +59,12 @@ def marked(body: Json, **annotations: str) -> Json:
     elif not kept["annotations"]:
         del kept["annotations"]
     return made
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_null(inner) for name, inner in value.items() if inner is not None}
+    return [_without_null(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _digest(body: Json) -> str:

@@ -156,6 +156,14 @@ def test_the_same_object_has_the_same_digest_however_often_it_is_marked() -> Non
     assert marked(turned)["metadata"]["annotations"][labels.APPLIED] == digests[0]
 
 
+def test_fields_that_are_null_are_not_sent() -> None:
+    body = deployment(annotations={"note": None})
+    body["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": None}]
+    made = marked(body)
+    assert "note" not in made["metadata"]["annotations"]
+    assert made["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "A"}]
+
+
 def test_a_secret_has_no_digest_that_would_help_to_guess_it() -> None:
     made = marked(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "t", "namespace": "s"}, "data": {"a": "eA=="}}
