@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
+from types import NoneType
 from typing import Generic, TypeVar
 
 from federation.informer.read.shape import Raw, part, parts, text
@@ -125,18 +126,17 @@ class Reflector(Generic[Kept]):
                 accept=self.resource.list_form,
                 deadline_s=self.options.list_deadline_s,
             )
-            found.extend(self._items(parts(answer, "items")))
             meta = part(answer, "metadata")
+            if not isinstance(answer.get("items", ""), list | NoneType) or text(meta, "resourceVersion") is None:
+                raise MemberError(self.client.name, f"what should be a list of {self.resource.name} is none")
+            found.extend(self._items(parts(answer, "items")))
             if not (more := text(meta, "continue")):
                 break
             query["continue"] = more
-        version = text(meta, "resourceVersion")
-        if version is None:
-            raise MemberError(self.client.name, f"a list of {self.resource.name} without a resourceVersion")
         self.store.replace(found)
         self.report.lists += 1
         self._seen(began)
-        self._course = self._course.listed(version)
+        self._course = self._course.listed(text(meta, "resourceVersion") or "")
         self._resync_at = _steady() + self.options.resync_s * self.rng.uniform(0.9, 1.1)
 
     def _items(self, raws: Iterable[Raw]) -> list[tuple[str, Item[Kept]]]:

@@ -197,6 +197,35 @@ async def test_a_line_that_cannot_be_read_is_survived_by_listing(rubbish: bytes)
         await until(has(reflector, "n1"))
 
 
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {},
+        {"metadata": {"resourceVersion": "9"}},
+        {"metadata": {"resourceVersion": "9"}, "items": {}},
+        {"metadata": {}, "items": []},
+        {"kind": "Status", "status": "Failure", "metadata": {}},
+    ],
+)
+async def test_an_answer_that_is_no_list_does_not_empty_the_store(lie: Json) -> None:
+    async with fake_api() as api:
+        api.put(NODES, node("n1"))
+        async with reflecting(api, ReflectorOptions(resync_s=0.0)) as reflector:
+            await api.watched(NODES)
+            api.always(NODES, body(lie))
+            api.end_watches(NODES)
+            await until(lambda: "is none" in reflector.report.why)
+            assert list(reflector.store) == ["n1"]
+
+
+async def test_a_list_without_items_is_an_empty_one_as_go_writes_it() -> None:
+    async with fake_api() as api:
+        api.program(NODES, body({"metadata": {"resourceVersion": "101"}, "items": None}))
+        async with reflecting(api) as reflector:
+            await until(lambda: reflector.report.watches == 1)
+            assert (len(reflector.store), reflector.report.lists) == (0, 1)
+
+
 async def test_what_is_forbidden_is_said_and_asked_for_rarely() -> None:
     async with fake_api() as api:
         api.always(NODES, refuse(403, "Forbidden", "cannot list nodes"))

@@ -82,6 +82,27 @@ async def test_each_member_has_its_own_session_and_token() -> None:
     assert [seen.headers["Authorization"] for seen in west.requests] == ["Bearer w"]
 
 
+async def test_an_accident_in_one_members_way_in_is_logged_and_the_others_are_polled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Stumbling(TokenAccess):
+        async def headers(self) -> dict[str, str]:
+            raise RuntimeError("a bug")
+
+    async with fake_api() as api:
+        members = Members(
+            ClientOptions(),
+            lambda one: Stumbling(one.spec) if one.spec.id == "bad" else open_access(one),
+            rng=Random(1),
+        )
+        await members.follow([member("bad", api.url), member("good", api.url)])
+        await members.poll()
+        states = {name: client.health.state for name, client in members.clients.items()}
+        await members.close()
+    assert states == {"bad": MemberState.DARK, "good": MemberState.READY}
+    assert "bad: probe" in caplog.text
+
+
 async def test_a_name_server_that_does_not_answer_holds_up_its_own_member_only(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     real = socket.getaddrinfo
