@@ -10,7 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from federation.placement.fleet.classes import GPU_MODEL_LABELS
+from federation.placement.packing.fragmentation import MixShape
 from federation.placement.workload import GpuNeed
 from federation.snapshot import ARCH_LABEL, GPU_WHOLE, NodeClass
 from prewarm.domain import InputError
@@ -58,6 +61,14 @@ def read_pods(data_dir: Path) -> tuple[PodShape, ...]:
         PodShape(int(row["cpu_milli"]), int(row["memory_mib"]), _gpu(int(row["num_gpu"]), int(row["gpu_milli"]), row))
         for row in _rows(data_dir / PODS)
     )
+
+
+def typical_mix(pods: tuple[PodShape, ...], share: float = 0.95) -> tuple[MixShape, ...]:
+    """The most frequent shapes that cover `share` of the pods, as FGD's typical pods."""
+    ranked = Counter(pods).most_common()
+    covered = np.cumsum([count for _, count in ranked]) - [count for _, count in ranked]
+    kept = [one for one, before in zip(ranked, covered.tolist(), strict=True) if before < share * len(pods)]
+    return tuple(MixShape(pod.cpu_milli, pod.memory_mib * MIB, pod.gpu, float(count)) for pod, count in kept)
 
 
 def _gpu(number: int, milli: int, row: dict[str, str]) -> GpuNeed:

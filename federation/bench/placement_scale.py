@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from federation.bench.large_fleet import CLUSTERS, NODES_EACH, WORKLOADS, LargeFleet, large_fleet
-from federation.bench.openb import NODES, PODS
+from federation.bench.openb import NODES, PODS, typical_mix
 from federation.placement.answer import Placement
+from federation.placement.packing.changes import Changes
+from federation.placement.packing.fragmentation import Unfragmented
 from federation.placement.placer import Placer
 from federation.placement.terms import Terms
 from prewarm.bench.memory import resident_gib
@@ -88,7 +90,8 @@ def run(data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = N
 
 def measure(world: LargeFleet, decisions: int, progress: Progress) -> Measured:
     """Take so many decisions, each on a snapshot that has changed."""
-    placer, terms, now = Placer(world.snapshot), Terms(), START
+    terms = Terms(fragmentation=Changes(Unfragmented(typical_mix(world.pods))))
+    placer, now = Placer(world.snapshot), START
     ms, made = np.zeros(decisions), []
     for number in range(-WARM_UP, decisions):
         now += APART_S

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from federation.placement.packing.changes import Changes
 from federation.placement.scorer import Scorer
 from federation.snapshot import frozen
 from prewarm.domain import Mode, Override
@@ -26,6 +27,7 @@ class Home:
 class Terms:
     """What holds while a decision is taken.
 
+    fragmentation, future_fill: what nodes are worth to the forecast mix of work, None while no mix is known.
     moved: instances moved between clusters within the last hour. growth: by cluster and resource, what the forecast
     adds to what runs there. step_down: most instances that one decision takes from a cluster. disruptions: instances
     that may be taken from a cluster now (its PodDisruptionBudget), absent for no limit. homes: by workload key.
@@ -36,6 +38,8 @@ class Terms:
     mode: Mode = Mode.SHADOW
     overrides: tuple[Override, ...] = ()
     growth: Mapping[str, Mapping[str, int]] = field(default_factory=frozen)
+    fragmentation: Changes | None = None
+    future_fill: Changes | None = None
     homes: Mapping[str, Home] = field(default_factory=frozen)
     moved: int = 0
     step_down: int | None = None

@@ -1,5 +1,7 @@
 """What counts as capacity: schedulable nodes, allocatable, pod slots, and nothing of finished pods."""
 
+from typing import Any
+
 from federation.placement.filters.examine import examine
 from federation.placement.pipeline import ground, place
 from federation.placement.terms import Terms
@@ -8,7 +10,7 @@ from tests.federation.building import NOW, cluster, fleet, workload
 
 
 def _fleet() -> Snapshot:
-    shape = {"cpu": "4", "memory": "8Gi"}
+    shape: dict[str, Any] = {"cpu": "4", "memory": "8Gi"}
     return fleet(
         cluster("eu-1")
         .nodes(free={"cpu": "2500m", "memory": "7Gi", "pods": "109"}, **shape)  # p1 runs, p2 has ended

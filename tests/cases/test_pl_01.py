@@ -1,6 +1,7 @@
 """Nothing fits: the answer is a placement with unplaced instances and a reason for every cluster, and valid JSON."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -28,7 +29,7 @@ class CountingScorer:
 
 
 def _fleet(state: MemberState) -> Snapshot:
-    gpu = {"example.com/gpu": "4"}
+    gpu: dict[str, Any] = {"example.com/gpu": "4"}
     return fleet(
         cluster("eu-1", region="eu").nodes(cpu="40", memory="80Gi"),
         cluster("eu-2", region="eu", state=state).nodes(cpu="40", memory="80Gi", **gpu),

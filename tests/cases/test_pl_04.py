@@ -1,5 +1,7 @@
 """Architecture: instances go only where the image runs, and an assumption is said."""
 
+from typing import Any
+
 from federation.placement.pipeline import place
 from federation.placement.workload import Affinity, Requirement
 from federation.snapshot import ARCH_LABEL, Snapshot
@@ -14,7 +16,7 @@ def _fleet() -> Snapshot:
     )
 
 
-def _counts(**fields: object) -> dict[str, int]:
+def _counts(**fields: Any) -> dict[str, int]:
     placement = place(_fleet(), workload("shop/legacy", 3, asks={"cpu": "1"}, **fields), now=NOW)
     return {one.cluster: one.replicas for one in placement.shares}
 

@@ -45,8 +45,10 @@ def stacked(problems: list[Problem]) -> tuple[Wish, Limits]:
         stay=np.array([p.stay for p in problems]),
         clusters=np.array([p.clusters for p in problems], dtype=np.int64),
     )
-    ints = (np.array([getattr(p, name) for p in problems], dtype=np.int64) for name in ("least", "most", "before"))
-    return wish, Limits(*ints, ties_of([p.key for p in problems], NAMES[:size]))
+    least, most, before = (
+        np.array([getattr(p, name) for p in problems], dtype=np.int64) for name in ("least", "most", "before")
+    )
+    return wish, Limits(least, most, before, ties_of([p.key for p in problems], NAMES[:size]))
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Each factor against its formula, on fleets small enough to work it out by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ from federation.snapshot import MemberState, Snapshot, Taint, frozen
 from prewarm.settings import Call
 from tests.federation.building import NOW, Wiring, cluster, fleet, workload
 
-NODE = {"cpu": "10", "memory": "100Gi"}
+NODE: dict[str, Any] = {"cpu": "10", "memory": "100Gi"}
 
 
 def factor(name: str, snapshot: Snapshot, asked: Workload, terms: Terms | None = None) -> list[float]:

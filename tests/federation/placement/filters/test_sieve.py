@@ -1,6 +1,7 @@
 """Each filter by name: which cluster it drops, and in which words."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from federation.snapshot import MemberState, Taint, frozen
 from prewarm.domain import Action, Override, function_key
 from tests.federation.building import NOW, ClusterBuilder, cluster, fleet, workload
 
-ROOMY = {"cpu": "16", "memory": "64Gi"}
+ROOMY: dict[str, Any] = {"cpu": "16", "memory": "64Gi"}
 
 
 def placed(asked: Workload, *clusters: ClusterBuilder, terms: Terms | None = None) -> Placement:

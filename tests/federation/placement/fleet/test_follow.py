@@ -1,6 +1,7 @@
 """Columns that follow a changing fleet are those that would be made from nothing."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -40,7 +41,7 @@ def _same(ours: FleetColumns, fresh: FleetColumns) -> None:
 def _built(name: str, rows: int, cores: int, gpus: int, special: bool) -> ClusterBuilder:
     built = cluster(name)
     for row in range(rows):
-        extra = {"example.com/fpga": "1"} if special and row % 2 else {}
+        extra: dict[str, Any] = {"example.com/fpga": "1"} if special and row % 2 else {}
         built = built.nodes(
             row + 1, cpu=str(cores + row), memory="8Gi", gpus=(1000,) * gpus, labels={"row": str(row)}, **extra
         )

@@ -1,5 +1,7 @@
 """How many instances fit: node by node, with pod slots, extended resources and GPUs."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,7 +69,7 @@ def test_only_an_allowed_gpu_model_counts() -> None:
 
 
 def test_a_resource_that_only_another_cluster_has_is_none_here() -> None:
-    special = {"example.com/fpga": "2"}
+    special: dict[str, Any] = {"example.com/fpga": "2"}
     two = fleet(cluster("a").nodes(cpu="8", memory="8Gi"), cluster("b").nodes(cpu="8", memory="8Gi", **special))
     assert fits(two, workload(asks={"cpu": "1", "example.com/fpga": "1"})) == [0, 2]
 

@@ -126,8 +126,8 @@ def test_whatever_is_promised_in_a_burst_fits_into_what_was_free(
         assert sum(share.replicas for share in placement.shares) + placement.unplaced == replicas
         for share in placement.shares:
             for _ in range(share.replicas):
-                rows = free[int(share.cluster[1:])]
-                home = next((row for row in rows if row[0] >= cpu and row[1] >= gib), None)
+                left = free[int(share.cluster[1:])]
+                home = next((row for row in left if row[0] >= cpu and row[1] >= gib), None)
                 assert home is not None
                 home[0] -= cpu
                 home[1] -= gib

@@ -1,0 +1,95 @@
+"""What single nodes are like, each state once: rows of all clusters that look the same share an answer.
+
+Values of packing are asked for states, not for rows: a fleet of summaries has some hundred states in twenty thousand
+rows, and a state that was judged once is not judged again for the same shape of instance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from federation.placement.fleet.rows import Block
+from federation.placement.workload import GpuNeed
+from federation.snapshot import CPU, GPU_WHOLE, MEMORY
+from prewarm.domain import BoolArray, Int32Array, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStates:
+    """k states. kind: (k,) number of the kind of node; cpu, memory: (k,) free; gpu: (k, D) free thousandths of each."""
+
+    kind: IntArray
+    cpu: IntArray
+    memory: IntArray
+    gpu: IntArray
+
+    def __len__(self) -> int:
+        return len(self.cpu)
+
+    def fits(self, cpu: int, memory: int, need: GpuNeed) -> BoolArray:
+        """Which of them take one instance, (k,)."""
+        room: BoolArray = (self.cpu >= cpu) & (self.memory >= memory)
+        whole = need.count or (1 if need.milli >= GPU_WHOLE else 0)
+        if whole:
+            room &= (self.gpu >= GPU_WHOLE).sum(axis=1) >= whole
+        elif need.milli:
+            room &= (self.gpu >= need.milli).any(axis=1)
+        return room
+
+    def after(self, cpu: int, memory: int, need: GpuNeed) -> NodeStates:
+        """The states after one instance that fits: it takes free GPUs, or its share of the fullest that has it."""
+        gpu = self.gpu.copy()
+        whole = need.count or (1 if need.milli >= GPU_WHOLE else 0)
+        if whole:
+            free = gpu >= GPU_WHOLE
+            gpu[free & (np.cumsum(free, axis=1) <= whole)] = 0
+        elif need.milli and gpu.shape[1]:
+            tight = np.where(gpu >= need.milli, gpu, np.iinfo(gpu.dtype).max).argmin(axis=1)
+            gpu[np.arange(len(gpu)), tight] -= need.milli
+        return NodeStates(self.kind, self.cpu - cpu, self.memory - memory, gpu)
+
+
+@dataclass(slots=True)
+class StateTable:
+    """Numbers of states, given out as they appear; a memo of `gpus` columns, so sharing it changes no decision."""
+
+    gpus: int
+    _number: dict[bytes, int] = field(default_factory=dict)
+    _rows: list[IntArray] = field(default_factory=list)
+    _blocks: tuple[Block, ...] = ()
+    _numbers: tuple[Int32Array, ...] = ()
+    _joined: Int32Array = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def of(self, blocks: tuple[Block, ...]) -> Int32Array:
+        """The numbers of all rows of some blocks, (N,); those of the last blocks are used again."""
+        if blocks is self._blocks:
+            return self._joined
+        known = {id(block): numbers for block, numbers in zip(self._blocks, self._numbers, strict=True)}
+        found = [known.get(id(block)) for block in blocks]
+        numbers = [self._numbered(block) if n is None else n for block, n in zip(blocks, found, strict=True)]
+        self._blocks, self._numbers = blocks, tuple(numbers)
+        self._joined = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int32)
+        return self._joined
+
+    def states(self, start: int = 0) -> NodeStates:
+        """The states from number `start` on."""
+        rows = np.array(self._rows[start:], dtype=np.int64).reshape(-1, 3 + self.gpus)
+        return NodeStates(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3:])
+
+    def _numbered(self, block: Block) -> Int32Array:
+        rows = block.rows
+        table = np.empty((len(rows), 3 + self.gpus), dtype=np.int64)
+        table[:, 0], table[:, 1], table[:, 2] = rows.class_of, rows.free[CPU], rows.free[MEMORY]
+        table[:, 3:] = rows.gpu_free
+        width, raw = table.itemsize * table.shape[1], table.tobytes()
+        keys = [raw[at : at + width] for at in range(0, width * len(rows), width)]
+        for at, key in enumerate(keys):
+            if key not in self._number:
+                self._number[key] = len(self._rows)
+                self._rows.append(table[at].copy())
+        return np.fromiter(map(self._number.__getitem__, keys), dtype=np.int32, count=len(keys))

@@ -1,0 +1,208 @@
+"""What a placement does to nodes: states once, fragmentation after FGD, and the factors that follow."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from federation.placement.factors.table import factors_of
+from federation.placement.filters.examine import examine
+from federation.placement.fleet.follow import follow
+from federation.placement.packing.changes import Changes
+from federation.placement.packing.fragmentation import MixShape, Unfragmented
+from federation.placement.packing.states import NodeStates, StateTable
+from federation.placement.pipeline import ground
+from federation.placement.scorer import FACTORS
+from federation.placement.terms import Terms
+from federation.placement.workload import GpuNeed, Workload
+from federation.snapshot import Snapshot
+from prewarm.domain import FloatArray
+from tests.federation.building import NOW, ClusterBuilder, cluster, fleet, workload
+
+GIB = 1 << 30
+HALF, WHOLE, TWO, NONE = GpuNeed(0, 500), GpuNeed(1, 1000), GpuNeed(2, 1000), GpuNeed()
+
+
+def states(*gpus: tuple[int, ...], cpu: int = 8000, memory: int = 32 * GIB) -> NodeStates:
+    """Nodes that differ in their GPUs."""
+    size = len(gpus)
+    return NodeStates(
+        np.zeros(size, dtype=np.int64),
+        np.full(size, cpu),
+        np.full(size, memory),
+        np.array(gpus, dtype=np.int64).reshape(size, -1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("need", "fits", "after"),
+    [
+        pytest.param(NONE, [True, True, True], [[1000, 1000, 300], [1000, 600, 500], [400, 400, 0]], id="no-gpu"),
+        pytest.param(
+            HALF, [True, True, False], [[500, 1000, 300], [1000, 600, 0], None], id="the-fullest-that-takes-it"
+        ),
+        pytest.param(WHOLE, [True, True, False], [[0, 1000, 300], [0, 600, 500], None], id="a-free-one"),
+        pytest.param(TWO, [True, False, False], [[0, 0, 300], None, None], id="two-free-ones"),
+        pytest.param(GpuNeed(0, 1000), [True, True, False], [[0, 1000, 300], [0, 600, 500], None], id="a-full-share"),
+    ],
+)
+def test_where_an_instance_fits_and_what_it_leaves(
+    need: GpuNeed, fits: list[bool], after: list[list[int] | None]
+) -> None:
+    all_states = states((1000, 1000, 300), (1000, 600, 500), (400, 400, 0))
+    assert all_states.fits(1000, GIB, need).tolist() == fits
+    for at, right in enumerate(after):
+        if right is not None:
+            one = NodeStates(*(getattr(all_states, name)[at : at + 1] for name in ("kind", "cpu", "memory", "gpu")))
+            left = one.after(1000, GIB, need)
+            assert left.gpu.tolist() == [right]
+            assert (left.cpu.tolist(), left.memory.tolist()) == ([7000], [31 * GIB])
+
+
+def test_a_node_without_cpu_or_memory_takes_nothing() -> None:
+    assert states((1000,), cpu=500).fits(1000, GIB, WHOLE).tolist() == [False]
+    assert states((1000,), memory=1).fits(1000, GIB, WHOLE).tolist() == [False]
+
+
+def _fragment(mix: tuple[MixShape, ...], *gpus: tuple[int, ...], cpu: int = 8000) -> list[float]:
+    """F of nodes with these GPUs."""
+    found: list[float] = (-Unfragmented(mix).value(states(*gpus, cpu=cpu))).tolist()
+    return found
+
+
+def test_fragments_by_hand() -> None:
+    whole, half = MixShape(1000, GIB, WHOLE, 3.0), MixShape(1000, GIB, HALF, 1.0)
+    assert _fragment((whole,), (1000, 600), (400, 400), (1000, 1000)) == [600.0, 800.0, 0.0]
+    assert _fragment((half,), (1000, 400), (400, 400)) == [400.0, 800.0]
+    assert _fragment((whole, half), (1000, 400)) == [400.0]
+    assert _fragment((whole, half), (600, 0)) == [0.75 * 600 + 0.25 * 0]
+    assert _fragment((MixShape(9000, GIB, WHOLE, 1.0),), (1000, 1000)) == [2000.0]
+    assert _fragment((MixShape(1000, GIB, NONE, 1.0),), (1000, 700)) == [1700.0]
+    assert _fragment((MixShape(1000, GIB, TWO, 1.0),), (1000, 500)) == [1500.0]
+
+
+shares = st.lists(st.integers(0, 10).map(lambda tenth: 100 * tenth), min_size=3, max_size=3).map(tuple)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(shares, min_size=1, max_size=4),
+    st.integers(0, 8000),
+    st.lists(st.sampled_from([NONE, HALF, WHOLE, TWO]), min_size=1, max_size=4),
+)
+def test_fragments_against_a_plain_reading_of_the_paper(
+    gpus: list[tuple[int, ...]], cpu: int, needs: list[GpuNeed]
+) -> None:
+    mix = tuple(MixShape(2000, GIB, need, 1.0 + at) for at, need in enumerate(needs))
+    for node, found in zip(gpus, _fragment(mix, *gpus, cpu=cpu), strict=True):
+        total = 0.0
+        for shape in mix:
+            least = 1000 if shape.gpu.count else shape.gpu.milli
+            able = cpu >= 2000 and least > 0 and sum(g >= least for g in node) >= max(shape.gpu.count, 1)
+            total += shape.weight * (sum(g for g in node if g < least) if able else sum(node))
+        assert found == pytest.approx(total / sum(shape.weight for shape in mix))
+
+
+@dataclass
+class Counting:
+    """A measure that counts what it is asked: free thousandths of GPUs, negative."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def value(self, states: NodeStates) -> FloatArray:
+        """Minus the free share."""
+        self.asked.append(len(states))
+        value: FloatArray = -states.gpu.sum(axis=1).astype(np.float64)
+        return value
+
+
+def _gpu_cluster(name: str, *gpus: tuple[int, ...]) -> ClusterBuilder:
+    one = cluster(name)
+    for shares in gpus:
+        one = one.nodes(cpu="8", memory="32Gi", gpus=shares)
+    return one
+
+
+def factor(name: str, snapshot: Snapshot, asked: Workload, terms: Terms) -> list[float]:
+    """One factor by cluster."""
+    on = ground(snapshot)
+    case = examine(on.fleet, asked, book=on.book, tally=on.tally, terms=terms, now=NOW)
+    values: list[float] = factors_of(case)[:, FACTORS.index(name)].tolist()
+    return values
+
+
+def test_the_cluster_whose_best_node_stays_most_useful_is_preferred() -> None:
+    three = fleet(
+        _gpu_cluster("a", (1000, 1000), (500, 0)),
+        _gpu_cluster("b", (1000, 1000)),
+        _gpu_cluster("c", (300, 200)),
+    )
+    mix = (MixShape(1000, GIB, WHOLE, 1.0),)
+    terms = Terms(fragmentation=Changes(Unfragmented(mix)))
+    half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
+    values = factor("fragmentation", three, half, terms)
+    assert values[0] == pytest.approx(1 / (1 + np.exp(-0.5)))
+    assert values[1] == pytest.approx(1 / (1 + np.exp(0.5)))
+    assert values[2] == 0.0
+
+
+def test_future_fill_weighs_what_others_lose_against_what_is_taken() -> None:
+    two = fleet(_gpu_cluster("a", (1000,)), _gpu_cluster("b", (0,)))
+    half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
+
+    @dataclass
+    class Fill:
+        """A node still takes all its free share."""
+
+        def value(self, states: NodeStates) -> FloatArray:
+            """Free thousandths."""
+            value: FloatArray = states.gpu.sum(axis=1).astype(np.float64)
+            return value
+
+    assert factor("future_fill", two, half, Terms(future_fill=Changes(Fill()))) == [0.5, 0.0]
+
+
+def test_without_a_mix_both_are_neutral() -> None:
+    one = fleet(_gpu_cluster("a", (1000,)), cluster("b"))
+    for name in ("fragmentation", "future_fill"):
+        assert factor(name, one, workload(), Terms()) == [0.5, 0.5]
+
+
+def test_a_state_is_judged_once_for_a_shape_however_many_rows_and_clusters_have_it() -> None:
+    measure = Counting()
+    changes = Changes(measure)
+    half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
+    columns = follow(fleet(_gpu_cluster("a", (1000,), (700,)), _gpu_cluster("b", (1000,), (700,), (600,))))
+    first = changes.of(columns, half)
+    assert measure.asked == [3, 3]
+    again = changes.of(columns, replace(half, key="shop/other"))
+    assert measure.asked == [3, 3]
+    assert again.tolist() == first.tolist() == [500.0] * 5
+    more = follow(fleet(_gpu_cluster("a", (1000,), (900,)), _gpu_cluster("b", (1000,), (700,), (600,))), columns)
+    changes.of(more, half)
+    assert measure.asked == [3, 3, 1, 1]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(shares, max_size=3), min_size=1, max_size=3), st.sampled_from([NONE, HALF, WHOLE]))
+def test_remembered_changes_are_those_that_would_be_worked_out_anew(
+    gpus: list[list[tuple[int, ...]]], need: GpuNeed
+) -> None:
+    mix = (MixShape(1000, GIB, WHOLE, 1.0), MixShape(1000, GIB, HALF, 2.0))
+    asked = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=need)
+    warmed, columns = Changes(Unfragmented(mix)), None
+    for _ in range(3):
+        gpus = [*gpus[1:], gpus[0]]
+        snapshot = fleet(*(_gpu_cluster(f"c{at}", *rows) for at, rows in enumerate(gpus)))
+        columns = follow(snapshot, columns)
+        assert warmed.of(columns, asked).tolist() == Changes(Unfragmented(mix)).of(columns, asked).tolist()
+
+
+def test_states_are_numbered_by_kind_and_room() -> None:
+    columns = follow(fleet(_gpu_cluster("a", (500, 1000), (1000, 500), (1000, 1000)), cluster("b")))
+    table = StateTable(columns.frame.gpus)
+    assert table.of(columns.blocks).tolist() == [0, 0, 1]
+    assert table.states().gpu.tolist() == [[1000, 500], [1000, 1000]]
+    assert len(table.states(1)) == 1
