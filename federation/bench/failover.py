@@ -3,8 +3,8 @@
 The service's own pipeline decides (filters, factors, book of promised room, homes, surge before drain) over simulated
 clusters with a start-up distribution; the controller here looks when a member's state changes and every half minute,
 and follows a rollout every second, as the service does. Beside it stand the same pipeline without its book, divisions
-after Karmada's, and the same pipeline draining first. Start-up, detection, the router's lag and the grace period are assumed
-and the same for all; nothing here is a measurement of a real cluster.
+after Karmada's, and the same pipeline draining first. Start-up, detection, the router's lag and the grace period are
+assumed and the same for all; nothing here is a measurement of a real cluster.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from federation.sim.outages import DAY_S, dark_since, lost_nodes, outages_of
 from federation.sim.packing import Packed, pack
 from federation.sim.shape import CLUSTERS, MIB, ClusterShape, links_of
 from federation.snapshot import Ages, Cluster, MemberState, NodeClass, Nodes, Running, Snapshot, frozen
-from prewarm.domain import FloatArray, FunctionKey, IntArray
+from prewarm.domain import FloatArray, FunctionKey, Int32Array, IntArray
 from prewarm.settings import Call
 
 CPU_PER_INSTANCE_MILLI = 100
@@ -55,7 +55,7 @@ class SimulatedFleet:
         self._since = [(MemberState.READY, 0.0)] * c
         self._sizes, self._size_of = np.unique(kind.memory_mib, return_inverse=True)
 
-    def apply(self, plan: IntArray, now: float) -> None:
+    def apply(self, plan: IntArray | Int32Array, now: float) -> None:
         """Go towards `plan` (n, c) from `now` on."""
         self._plan = np.asarray(plan, dtype=np.int64).copy()
         self._step(now)
