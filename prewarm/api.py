@@ -7,6 +7,7 @@ TLS where a certificate is configured, and reads a renewed certificate without d
 from __future__ import annotations
 
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,22 @@ from prewarm.http.invocations import invocation_routes
 from prewarm.http.openapi import document
 from prewarm.http.page import page_routes
 from prewarm.http.people import people_routes
-from prewarm.http.routes import Border, Route, install
+from prewarm.http.routes import Border, Route, close_off, install
 from prewarm.settings import Auth
 
 BODY_LIMIT = 16 * 1024 * 1024
 
 
-def all_routes() -> list[Route[Any]]:
-    """Every operation of the service."""
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """Routes of another part of the service, and what their handlers work with."""
+
+    routes: tuple[Route[Any], ...]
+    service: object
+
+
+def all_routes(mounted: Mounted | None = None) -> list[Route[Any]]:
+    """Every operation of the demand side, described together with those that are mounted beside it."""
     routes: list[Route[Any]] = [
         *invocation_routes(),
         *function_routes(),
@@ -39,7 +48,8 @@ def all_routes() -> list[Route[Any]]:
         *decision_routes(),
         *people_routes(),
     ]
-    routes += [*health_routes(lambda: describe(routes)), *page_routes()]
+    beside = () if mounted is None else mounted.routes
+    routes += [*health_routes(lambda: describe([*routes, *beside])), *page_routes()]
     return routes
 
 
@@ -48,11 +58,14 @@ def describe(routes: list[Route[Any]]) -> dict[str, Any]:
     return document(routes, title="prewarm", version=__version__)
 
 
-def build_app(desk: Desk) -> web.Application:
+def build_app(desk: Desk, mounted: Mounted | None = None) -> web.Application:
     """The application over `desk`; the caller runs it and closes what the desk holds."""
     app = web.Application(client_max_size=BODY_LIMIT)
     border = Border(auth=lambda: desk.fleet.settings.auth, watch=desk.fleet.metrics.answered)
-    install(app, all_routes(), desk, border)
+    install(app, all_routes(mounted), desk, border)
+    if mounted is not None:
+        install(app, mounted.routes, mounted.service, border)
+    close_off(app)
     return app
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 
 from federation.api.models import (
@@ -11,6 +12,7 @@ from federation.api.models import (
     Maintenance,
     MaintenanceAnswer,
     Network,
+    NetworkAnswer,
 )
 from federation.desk.shapes import cluster_detail_json, cluster_json
 from federation.apply.around.drain import Cordon
@@ -68,9 +70,8 @@ async def end_maintenance(call: Call[FleetDesk]) -> object:
 
 async def read_network(call: Call[FleetDesk]) -> object:
     """The links in force."""
-    desk = call.service
-    kept = await desk.records.links()
-    return {"links": [asdict(one) for one in (desk.demand.settings.link if kept is None else kept)]}
+    kept = await call.service.records.links()
+    return _network(call.service, call.service.demand.settings.link if kept is None else kept)
 
 
 async def write_network(call: Call[FleetDesk]) -> object:
@@ -80,7 +81,13 @@ async def write_network(call: Call[FleetDesk]) -> object:
     links = tuple(_link(one) for one in given.links)
     await desk.records.keep_links(links, Stamp(API, desk.now()))
     await desk.recall()
-    return {"links": [asdict(one) for one in links]}
+    return _network(desk, links)
+
+
+def _network(desk: FleetDesk, links: tuple[Link, ...]) -> dict[str, object]:
+    found = desk.look().links
+    delays = [[delay if math.isfinite(delay) else None for delay in row] for row in found.delay_ms.tolist()]
+    return {"links": [asdict(one) for one in links], "clusters": list(found.names), "delay_ms": delays}
 
 
 def _link(given: LinkIn) -> Link:
@@ -125,7 +132,7 @@ def cluster_routes() -> list[Route[FleetDesk]]:
             tag="fleet",
             parameters=_NAME,
         ),
-        Route("GET", "/v1/network", read_network, "Links between clusters", answer=Network, tag="fleet"),
+        Route("GET", "/v1/network", read_network, "Links between clusters", answer=NetworkAnswer, tag="fleet"),
         Route(
             "PUT",
             "/v1/network",
@@ -133,7 +140,7 @@ def cluster_routes() -> list[Route[FleetDesk]]:
             "Set the links",
             right=write,
             body=Network,
-            answer=Network,
+            answer=NetworkAnswer,
             tag="fleet",
         ),
     ]

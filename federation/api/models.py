@@ -138,6 +138,14 @@ class Network(Strict):
     links: Annotated[list[LinkIn], Field(max_length=MAX_LINKS)]
 
 
+class NetworkAnswer(Answer):
+    """The links as they were set, and the one-way delays that follow between clusters, null where unknown."""
+
+    links: list[LinkIn]
+    clusters: list[str]
+    delay_ms: list[list[float | None]]
+
+
 class Maintenance(Strict):
     """Why a cluster is taken out of use, and by whom; `drain` also moves away what runs there."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from federation.kubeconfig.source import Places, kubeconfig_paths
+if TYPE_CHECKING:
+    from federation.kubeconfig.source import Places
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -41,10 +42,14 @@ def places_of(options: dict[str, Any]) -> Places | None:
     profiles, providers, pod = options.pop("profiles"), options.pop("providers"), options.pop("in_cluster")
     if not (files or profiles or pod):
         return None
+    from federation.kubeconfig.source import Places
+
     return Places(files=files, profiles=profiles, providers=providers, pod=pod)
 
 
 def usual_places() -> Places:
     """What kubectl would use: KUBECONFIG, whose files merge, else ~/.kube/config."""
+    from federation.kubeconfig.source import Places, kubeconfig_paths
+
     told = os.environ.get("KUBECONFIG", "")
     return Places(merged=kubeconfig_paths(told) or (Path.home() / ".kube" / "config",))

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -39,6 +40,10 @@ from prewarm.sim.world import World
 from prewarm.store import Store
 from prewarm.telemetry import Metrics, log_to_stderr, without_password
 
+if TYPE_CHECKING:
+    from federation.kubeconfig.source import Places
+    from prewarm.cli.fleets import FleetPart
+
 log = logging.getLogger("prewarm.serve")
 
 MAINTAIN_S = 15.0
@@ -58,6 +63,8 @@ class Plan:
     speed: float
     seed: int
     as_json: bool
+    places: Places | None = None
+    """Where a real fleet is described."""
 
 
 @dataclass(slots=True)
@@ -70,6 +77,7 @@ class Running:
     ticks: TickLoop
     certificates: Certificates
     past: Callable[[], Awaitable[None]]
+    part: FleetPart | None = None
 
     def tasks(self) -> dict[str, Awaitable[None]]:
         """Everything that runs for ever, by name."""
@@ -78,6 +86,7 @@ class Running:
             "early-tick": self.ticks.run_early(),
             "maintain": self.maintain_for_ever(),
             "certificates": self.renew_for_ever(),
+            **(self.part.tasks if self.part is not None else {}),
         }
 
     async def tick_for_ever(self) -> None:
@@ -111,6 +120,8 @@ class Running:
             log.error("configuration not reloaded, the old one stays: %s", error)
             return
         self.fleet.configure(settings)
+        if self.part is not None:
+            self.part.configure(settings)
         kept = retention(settings, self.plan.world)
         self.keeper.keep_for(decisions_days=kept.decisions_days, audit_days=kept.audit_days)
         self.reload_certificates()
@@ -144,9 +155,10 @@ async def _serve(plan: Plan) -> None:
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(settings.serve.database, retention(settings, plan.world)))
         fits, model = FitPool(1, preload=FIT_PRELOAD), model_pool()
-        running = await _compose(plan, settings, store, certificates=certificates, model=model)
+        running = await _compose(plan, settings, store, certificates=certificates, model=model, stack=stack)
         desk = Desk(running.fleet, running.keeper, fits, running.ticks)
-        site, url = await listen(build_app(desk), settings.serve.listen, settings.auth, certificates)
+        app = build_app(desk, None if running.part is None else running.part.mounted)
+        site, url = await listen(app, settings.serve.listen, settings.auth, certificates)
         stack.push_async_callback(site.cleanup)
         stop = _stop_on_signals(running)
         _announce(plan, url)
@@ -160,9 +172,15 @@ async def _serve(plan: Plan) -> None:
 
 
 async def _compose(
-    plan: Plan, settings: Settings, store: Store, *, certificates: Certificates, model: FitPool
+    plan: Plan,
+    settings: Settings,
+    store: Store,
+    *,
+    certificates: Certificates,
+    model: FitPool,
+    stack: AsyncExitStack,
 ) -> Running:
-    """The fleet with what the store knows of it, and its parts: a world, or whatever is pushed."""
+    """The fleet with what the store knows of it, and its parts: a world, or whatever is pushed, over real members."""
     if not plan.world:
         await worlds.refuse_world(store)
     start = await worlds.find_start(store, plan.seed) if plan.world else None
@@ -171,15 +189,29 @@ async def _compose(
     keeper = Keeper(fleet, store)
     await keeper.recall(Mode.ACTIVE if plan.world and not plan.mode_chosen else settings.serve.mode)
     oracle = LevelOracle(fleet, model)
-    if start is None:
-        record_only = RecordOnly(fleet)
-        parts = Parts((), record_only, oracle, record_only, PUSH_LAG_MIN)
-        past = partial(_recall_pools, record_only, keeper)
+    if start is not None:
+        world = World(start.seed, start.minute)
+        worlds.connect(world, fleet, keeper)
+        ticks = TickLoop(fleet, Parts((world,), world, oracle, world, 0), worlds.recorder(world, keeper))
+        past = worlds.past_of(world, fleet, keeper, fresh=start.fresh)
+        return Running(plan, fleet, keeper, ticks, certificates, past)
+    recorded = RecordOnly(fleet)
+    past = partial(_recall_pools, recorded, keeper)
+    if plan.places is None:
+        parts = Parts((), recorded, oracle, recorded, PUSH_LAG_MIN)
         return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past)
-    world = World(start.seed, start.minute)
-    worlds.connect(world, fleet, keeper)
-    ticks = TickLoop(fleet, Parts((world,), world, oracle, world, 0), worlds.recorder(world, keeper))
-    return Running(plan, fleet, keeper, ticks, certificates, worlds.past_of(world, fleet, keeper, fresh=start.fresh))
+    part = await _real_fleet(plan.places, settings, store, fleet, recorded=recorded, stack=stack)
+    parts = Parts((), part.platform, oracle, part.applier, PUSH_LAG_MIN, part.divider)
+    return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past, part)
+
+
+async def _real_fleet(
+    places: Places, settings: Settings, store: Store, fleet: Fleet, *, recorded: RecordOnly, stack: AsyncExitStack
+) -> FleetPart:
+    """Loaded only where there is one: a service without a fleet starts without it."""
+    from prewarm.cli.fleets import real_fleet
+
+    return await stack.enter_async_context(real_fleet(places, settings, store, fleet, recorded=recorded))
 
 
 async def _recall_pools(record_only: RecordOnly, keeper: Keeper) -> None:

@@ -4,6 +4,7 @@ import { call, functionPath, keepToken, read, ServiceError } from "./api.js";
 import { compact, draw } from "./charts.js";
 import { drawFunction, showWhy } from "./detail.js";
 import { fill, text, timeOf, when } from "./dom.js";
+import { loadFleet, wireFleet } from "./fleet.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { rows: [], limit: 60, sort: "key", falling: false, chosen: null, now: 0, listNext: null, busy: false, tick_s: 60 };
@@ -188,7 +189,7 @@ async function refresh() {
     showService(overview.service);
     showFigures(overview);
     showCharts(overview.minutes);
-    await Promise.all([loadRows(), loadDecisions(), loadOverrides(), loadDetail()]);
+    await Promise.all([loadRows(), loadDecisions(), loadOverrides(), loadDetail(), loadFleet()]);
     complain(null);
     document.documentElement.dataset.ready = "yes";
   } catch (error) {
@@ -233,6 +234,7 @@ function listen() {
       showRows();
     }
   });
+  wireFleet((work) => work.catch(complain));
   let typing = 0;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => loadRows().catch(complain), 150); });
   $("more").addEventListener("click", () => { state.limit += 200; showRows(); });

@@ -12,9 +12,8 @@ export function fill(parent, children, empty = "") {
   const kept = parent.contains(document.activeElement) ? { ...document.activeElement.dataset } : null;
   parent.replaceChildren(...(children.length || !empty ? children : [text("li", empty, "note")]));
   if (!kept) return;
-  for (const button of parent.querySelectorAll("button")) {
-    if ((kept.open && button.dataset.open === kept.open) || (kept.end && button.dataset.end === kept.end)) { button.focus({ preventScroll: true }); return; }
-  }
+  const same = (button) => ["open", "end", "cluster", "workload"].some((name) => kept[name] && button.dataset[name] === kept[name]);
+  [...parent.querySelectorAll("button")].find(same)?.focus({ preventScroll: true });
 }
 
 export const timeOf = (written) => written.slice(11, 16);

@@ -149,6 +149,8 @@ class FitPool:
             ready = await self._within(worker, worker.wait_ready, START_S)
             outcome = ready if ready.status != "done" else await self._asked(worker, work, argument, budget_s)
             kept = outcome.status in ("done", "failed")
+            if not kept:
+                log.warning("a worker is replaced", extra={"why": outcome.reason})
             return outcome
         finally:
             await asyncio.shield(self._put_back(worker, kept))
@@ -185,7 +187,6 @@ class FitPool:
             await asyncio.to_thread(worker.close)
             worker = await asyncio.to_thread(_Worker, self._preload)
             self.replaced += 1
-            log.warning("a worker was replaced", extra={"replaced": self.replaced})
         self._idle.put_nowait(worker)
 
 

@@ -88,7 +88,7 @@ class Border:
 
 
 def install(app: web.Application, routes: Iterable[Route[Context]], service: Context, border: Border) -> None:
-    """Put the routes into the router, with 405 for other methods on their paths and 404 elsewhere, as problems."""
+    """Put the routes into the router, with 405 for other methods on their paths as a problem."""
     by_path: dict[str, list[Route[Context]]] = defaultdict(list)
     for route in routes:
         by_path[route.path].append(route)
@@ -103,6 +103,10 @@ def install(app: web.Application, routes: Iterable[Route[Context]], service: Con
                 resource.add_route("HEAD", handle)
                 methods.add("HEAD")
         resource.add_route("*", _refuse_method(", ".join(sorted(methods))))
+
+
+def close_off(app: web.Application) -> None:
+    """After all routes: 404 everywhere else, as a problem."""
     app.router.add_route("*", "/{anything:.*}", _not_found)
 
 

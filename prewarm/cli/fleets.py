@@ -1,0 +1,131 @@
+"""The fleet behind `prewarm serve`: real members from kubeconfigs, wired to the demand side, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from federation.api import fleet_routes
+from federation.apply.ready import StatusObserver
+from federation.apply.rollout.carry import Carrier
+from federation.apply.rollout.journal import StoreJournal
+from federation.apply.rollout.means import Means
+from federation.apply.scale import ClusterApplier
+from federation.apply.writer import writers_of
+from federation.desk.desk import FleetDesk
+from federation.desk.dividing import Dividing
+from federation.desk.mind import Minder
+from federation.desk.records import Records
+from federation.desk.watched import WatchedView
+from federation.kubeconfig.source import Places
+from federation.live import live_fleet
+from federation.members.api import Api
+from federation.placement.placer import Placer
+from federation.pools.tick.value import Callers
+from prewarm.api import Mounted
+from prewarm.domain import Applier, FunctionKey, Int32Array
+from prewarm.loop.fleet import Fleet
+from prewarm.loop.record_only import RecordOnly
+from prewarm.loop.tick import Divider, Platform
+from prewarm.loop.view import TickView
+from prewarm.settings import Settings
+from prewarm.store import Store
+
+
+@dataclass(slots=True)
+class FleetPart:
+    """What a fleet adds to the service: routes, a platform, a divider and an applier for ticks, and eternal tasks."""
+
+    desk: FleetDesk
+    platform: Platform
+    applier: Applier
+    divider: Divider
+    tasks: dict[str, Awaitable[None]] = field(default_factory=dict)
+    view: WatchedView | None = None
+
+    @property
+    def mounted(self) -> Mounted:
+        """Its part of the API."""
+        return Mounted(fleet_routes(), self.desk)
+
+    def configure(self, settings: Settings) -> None:
+        """Take a reloaded configuration."""
+        if self.view is not None:
+            self.view.configure(settings)
+
+
+class FleetPlatform:
+    """Instances that members report; functions that run nowhere in the fleet are as they were decided last."""
+
+    def __init__(self, desk: FleetDesk, otherwise: Platform) -> None:
+        self._desk = desk
+        self._otherwise = otherwise
+
+    def warm(self, keys: Sequence[FunctionKey]) -> Int32Array:
+        """Ready or starting over all members, (n,); a dark member counts as it was last seen."""
+        found = self._otherwise.warm(keys).copy()
+        reports = [one.running for one in self._desk.view.snapshot(self._desk.now()).clusters if one.running]
+        for row, key in enumerate(keys):
+            here = [report[key].existing for report in reports if key in report]
+            if here:
+                found[row] = sum(here)
+        return found
+
+
+@asynccontextmanager
+async def real_fleet(
+    places: Places, settings: Settings, store: Store, fleet: Fleet, *, recorded: RecordOnly
+) -> AsyncIterator[FleetPart]:
+    """The fleet that `places` describe as a part of the service; waits for no member."""
+    async with live_fleet(places, settings, os.environ) as live:
+        view = WatchedView(live, settings)
+
+        def clients() -> Mapping[str, Api]:
+            return live.members.clients
+
+        writers = writers_of(clients)
+        carrier = Carrier(Means(writers, StoreJournal(store), StatusObserver(writers)))
+        placer = Placer(view.snapshot(fleet.clock.now()))
+        desk = FleetDesk(fleet, view, Records(store), placer, carrier, clients)
+        await desk.recall()
+        part = FleetPart(
+            desk,
+            FleetPlatform(desk, recorded),
+            ClusterApplier(clients),
+            Dividing(desk, _CallersOf(fleet)),
+            view=view,
+        )
+        part.tasks = {"fleet": _as_long_as(live.task), "place": _resume_and_mind(carrier, Minder(desk))}
+        try:
+            yield part
+        finally:
+            await desk.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _CallersOf:
+    """Callers as far as the service graph tells them: nobody says from which region calls come."""
+
+    fleet: Fleet
+
+    def __call__(self, view: TickView, now: float) -> Callers:
+        """Edges between known functions, each as busy as its caller was in the last minute."""
+        used = self.fleet.used_in(int(now // 60) - 1)[: len(view.keys)]
+        rate = np.where(np.isfinite(used), used, 0.0)[:, None]
+        return Callers(("",), rate).with_graph(self.fleet.calls, {str(key): row for row, key in enumerate(view.keys)})
+
+
+async def _as_long_as(task: asyncio.Task[None]) -> None:
+    """Ends, with its error, when the watches do."""
+    await asyncio.shield(task)
+
+
+async def _resume_and_mind(carrier: Carrier, minder: Minder) -> None:
+    """What a crash left open is settled before anything is placed."""
+    await carrier.resume()
+    await minder.run()
