@@ -77,7 +77,7 @@ def demanding(space: str, replicas: int = 3) -> Json:
             "selector": {"matchLabels": {"app": "checkout"}},
             "strategy": {},
             "template": {
-                "metadata": {"labels": {"app": "checkout"}, "annotations": {"note": None}},
+                "metadata": {"labels": {"app": "checkout"}},
                 "spec": {
                     "containers": [container],
                     "volumes": [{"name": "tmp", "emptyDir": {}}],
