@@ -17,6 +17,8 @@ SHORT_S = 5.0
 """One that ends sooner ended too soon."""
 EMPTY_ENDS = 2
 """So many too short watches without a single line in a row mean that the version is no longer served."""
+KEPT = 0.9
+"""A watch that lasted this part of what it was asked for is no short one, however short it is."""
 FIRST_PAUSE_S = 0.8
 LONGEST_PAUSE_S = 60.0
 
@@ -37,9 +39,9 @@ class Course:
         """After an event or a bookmark."""
         return replace(self, version=version, empty_ends=0)
 
-    def ended(self, lived_s: float, lines: int) -> Course:
-        """After a watch that the server ended in good order."""
-        if lived_s >= CALM_S:
+    def ended(self, lived_s: float, lines: int, *, asked_s: float) -> Course:
+        """After a watch that the server ended in good order; `asked_s` is how long it was to last."""
+        if lived_s >= min(CALM_S, KEPT * asked_s):
             return Course(self.version)
         if lived_s >= SHORT_S:
             return replace(self, empty_ends=0)

@@ -160,12 +160,12 @@ class Reflector(Generic[Kept]):
             self.report.watches += 1
             self._seen(self.clock())
             try:
-                await self._take(lines, opened)
+                await self._take(lines, opened, lasts_s)
             except MemberError as error:
                 self._course = self._course.cut(_steady() - opened)
                 self._fail(str(error))
 
-    async def _take(self, lines: AsyncIterator[bytes], opened: float) -> None:
+    async def _take(self, lines: AsyncIterator[bytes], opened: float, lasts_s: float) -> None:
         count = 0
         async for line in lines:
             count += 1
@@ -179,7 +179,7 @@ class Reflector(Generic[Kept]):
             self._seen(self.clock())
             if _steady() >= self._resync_at:
                 break
-        self._course = self._course.ended(_steady() - opened, count)
+        self._course = self._course.ended(_steady() - opened, count, asked_s=lasts_s)
         if _steady() >= self._resync_at:
             self._course = Course(None, self._course.failures)
 

@@ -17,9 +17,14 @@ def test_it_begins_with_a_list_at_once() -> None:
 
 
 def test_a_watch_that_the_server_ends_after_its_time_goes_on_from_where_it_was() -> None:
-    after = Course("150", failures=3).ended(lived_s=400.0, lines=9)
+    after = Course("150", failures=3).ended(400.0, 9, asked_s=400.0)
     assert after == Course("150")
     assert after.pause_s(0.0) == 0.0
+
+
+def test_a_watch_that_was_to_be_short_and_kept_its_word_is_no_accident() -> None:
+    assert AT_100.ended(2.9, 0, asked_s=3.0) == AT_100
+    assert AT_100.ended(2.0, 0, asked_s=3.0).empty_ends == 1
 
 
 def test_a_cut_goes_on_from_where_it_was_after_a_pause() -> None:
@@ -33,21 +38,21 @@ def test_an_expired_version_means_a_list_after_a_pause() -> None:
 
 
 def test_one_empty_end_is_an_accident_and_two_mean_a_list() -> None:
-    once = AT_100.ended(lived_s=0.1, lines=0)
+    once = AT_100.ended(0.1, 0, asked_s=400.0)
     assert (once.version, once.empty_ends) == ("100", 1)
-    twice = once.ended(lived_s=0.1, lines=0)
+    twice = once.ended(0.1, 0, asked_s=400.0)
     assert (twice.version, twice.empty_ends, twice.failures) == (None, 0, 2)
 
 
 def test_a_line_between_two_empty_ends_forgives_the_first() -> None:
-    course = AT_100.ended(lived_s=0.1, lines=0).moved("101").ended(lived_s=0.1, lines=1)
-    assert course.ended(lived_s=0.1, lines=0).version == "101"
+    course = AT_100.ended(0.1, 0, asked_s=400.0).moved("101").ended(0.1, 1, asked_s=400.0)
+    assert course.ended(0.1, 0, asked_s=400.0).version == "101"
 
 
 def test_a_quiet_collection_behind_a_balancer_that_cuts_every_ten_seconds_is_not_listed_again() -> None:
     course = AT_100
     for _ in range(50):
-        course = course.ended(lived_s=SHORT_S * 2, lines=0)
+        course = course.ended(SHORT_S * 2, 0, asked_s=400.0)
     assert course.version == "100"
     assert course.pause_s(0.0) == 0.0
 
@@ -65,7 +70,7 @@ def test_a_server_that_ends_every_watch_after_one_line_is_asked_less_and_less() 
     course, clock, watches = AT_100, 0.0, 0
     while clock < 60.0:
         watches += 1
-        course = course.moved("101").ended(lived_s=0.01, lines=1)
+        course = course.moved("101").ended(0.01, 1, asked_s=400.0)
         clock += course.pause_s(1.0)
     assert watches <= 9
 
@@ -91,7 +96,7 @@ def test_a_pause_is_always_finite_and_failures_always_cost_one(events: list[tupl
             case "move":
                 course = course.moved("2")
             case "end":
-                course = course.ended(lived_s, lines)
+                course = course.ended(lived_s, lines, asked_s=400.0)
             case "cut":
                 course = course.cut(lived_s)
             case _:
