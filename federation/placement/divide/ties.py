@@ -26,8 +26,15 @@ def seed_of(name: str) -> int:
 def ties_of(keys: Sequence[str], names: Sequence[str]) -> FloatArray:
     """A number in [0, 1) for each workload and cluster, (w, c); the higher one goes first."""
     ours = np.array([seed_of(key) for key in keys], dtype=np.uint64)
-    theirs = np.array([seed_of(name) for name in names], dtype=np.uint64)
+    theirs = _seeds(tuple(names))
     return _mixed(ours[:, None] ^ theirs[None, :]) / 2.0**64
+
+
+@lru_cache(maxsize=64)
+def _seeds(names: tuple[str, ...]) -> UIntArray:
+    seeds = np.array([seed_of(name) for name in names], dtype=np.uint64)
+    seeds.setflags(write=False)
+    return seeds
 
 
 def _mixed(bits: UIntArray) -> UIntArray:

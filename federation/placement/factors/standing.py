@@ -11,9 +11,7 @@ from prewarm.domain import FloatArray
 
 def warm(case: Case) -> FloatArray:
     """min(1, ready / wanted): share of the wanted instances that are ready there."""
-    here = [one.running.get(case.workload.key) for one in case.fleet.clusters]
-    ready = np.array([0 if one is None else one.ready for one in here], dtype=np.float64)
-    return np.minimum(ready / max(case.workload.replicas, 1), 1.0)
+    return np.minimum(case.ready / max(case.workload.replicas, 1), 1.0)
 
 
 def steadiness(case: Case) -> FloatArray:

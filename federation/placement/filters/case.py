@@ -37,7 +37,8 @@ class Case:
 
     rows: (N,) rows that accept it. each: (N,) instances that one node of the row takes. reached: (C,) clusters that
     have such a row. before: (C,) instances wanted there by the last decision; gone: (C,) clusters that are lost with
-    all that ran there; back: where the workload counts as being at home. occupied: (C,) instances that hold room.
+    all that ran there; back: where the workload counts as being at home. occupied, ready: (C,) instances that hold
+    room, and that are ready.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
     declared: (C,) further ones on nodes that autoscaling would add.
@@ -56,6 +57,7 @@ class Case:
     gone: BoolArray
     back: Return
     occupied: IntArray
+    ready: IntArray
     nodes_fit: IntArray
     promised: IntArray
     quota: IntArray

@@ -29,7 +29,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     ask = ask_of(fleet, workload)
     each = np.zeros(len(rows), dtype=np.int64) if ask.unknown else row_room(fleet, ask, rows)
     own = book.own(workload.key)
-    before, occupied = _present(fleet, workload, own)
+    before, occupied, ready = _present(fleet, workload, own)
     nodes_fit, promised = cluster_room(fleet, each), _promised(fleet, workload, tally, own)
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
@@ -49,6 +49,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         gone=gone,
         back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),
         occupied=occupied,
+        ready=ready,
         nodes_fit=nodes_fit,
         promised=promised,
         quota=quota,
@@ -82,19 +83,17 @@ def _assumed(fleet: FleetColumns, workload: Workload) -> str | None:
     return ASSUMED_ARCHITECTURE if len(fleet.frame.table.architectures) > 1 else None
 
 
-def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) -> tuple[IntArray, IntArray]:
-    """Instances that the last decision wanted in each cluster, and those that hold room there."""
-    before = np.zeros(len(fleet), dtype=np.int64)
-    occupied = np.zeros(len(fleet), dtype=np.int64)
+def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) -> tuple[IntArray, IntArray, IntArray]:
+    """Instances that the last decision wanted in each cluster, those that hold room there, and those that are ready."""
+    before, occupied, ready = np.zeros((3, len(fleet)), dtype=np.int64)
     for at, cluster in enumerate(fleet.clusters):
-        here = cluster.running.get(workload.key)
-        if here is not None:
-            before[at], occupied[at] = here.wanted, max(0, here.existing - here.pending)
+        if (here := cluster.running.get(workload.key)) is not None:
+            before[at], occupied[at], ready[at] = here.wanted, max(0, here.existing - here.pending), here.ready
     for claim in own:
         at = fleet.position.get(claim.cluster, -1)
         if at >= 0:
             before[at] = max(before[at], claim.base + claim.instances)
-    return before, occupied
+    return before, occupied, ready
 
 
 def _promised(fleet: FleetColumns, workload: Workload, tally: Tally, own: tuple[Claim, ...]) -> IntArray:
@@ -127,7 +126,7 @@ def _quota_in_flight(book: Book, cluster: str, workload: Workload) -> dict[str, 
 
 def _declared(fleet: FleetColumns, workload: Workload, accepted: BoolArray) -> IntArray:
     """Room on nodes that are not there yet; they are taken to be like one that the cluster has now."""
-    if all(one.headroom is None for one in fleet.clusters):
+    if not fleet.facts.grows:
         return np.zeros(len(fleet), dtype=np.int64)
     alike = fleet.any_row(accepted[fleet.rows.class_of])
     unasked = not (workload.affinity.node_terms or workload.gpu.models)

@@ -11,12 +11,12 @@ from federation.snapshot import Cluster, MemberState
 from prewarm.domain import FloatArray
 
 STATES = tuple(MemberState)
-_STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _COLUMNS = range(8)
+_STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _GROWS, _COLUMNS = range(9)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One row a cluster, (C, 7). `clusters` is what the rows were made of."""
+    """One row a cluster, (C, 8). `clusters` is what the rows were made of."""
 
     clusters: tuple[Cluster, ...]
     table: FloatArray
@@ -52,6 +52,11 @@ class Facts:
         found: list[int] = np.flatnonzero(self.table[:, _QUOTAS]).tolist()
         return found
 
+    @property
+    def grows(self) -> bool:
+        """Whether any cluster declares that it autoscales."""
+        return bool(self.table[:, _GROWS].any())
+
     def in_state(self, state: MemberState) -> FloatArray:
         """1 for clusters in a state, (C,)."""
         found: FloatArray = (self.table[:, _STATE] == STATES.index(state)).astype(np.float64)
@@ -79,4 +84,5 @@ def _row(one: Cluster) -> tuple[float, ...]:
         TENANT in one.labels,
         one.present is not None,
         bool(one.quotas),
+        one.headroom is not None,
     )
