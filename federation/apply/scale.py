@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 
 from federation.apply.state.objects import WORKLOAD_KINDS, Ref, path_of
 from federation.apply.state.owned import is_ours, owned_part
-from federation.apply.writer import ContestedError, ServerWriter, contests_of, read_object
+from federation.apply.usage import read_object
+from federation.apply.writer import ContestedError, ServerWriter, contests_of
 from federation.labels import FIELD_MANAGER
 from federation.manifest.fields import Json
 from federation.manifest.read import AUTOSCALING

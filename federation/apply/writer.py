@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from federation.apply.state.objects import Ref, path_of, ref_of
 from federation.apply.state.plan import why_not_removed
+from federation.apply.usage import read_object, referred_to
 from federation.labels import FIELD_MANAGER
 from federation.members.api import APPLY, Api, MemberError, RefusedError, UnreachableError
 
@@ -60,6 +61,10 @@ class Writer(Protocol):
         """Delete what we made; the reason where the live object must stay."""
         ...
 
+    async def users(self, namespace: str) -> Mapping[Ref, str]:
+        """Everything that workloads in a namespace refer to, with one that does."""
+        ...
+
 
 class ServerWriter:
     """Writes for good."""
@@ -83,6 +88,10 @@ class ServerWriter:
     async def remove(self, ref: Ref) -> str | None:
         """Delete what we made, if the live object still shows it; the reason where it must stay."""
         return await _remove(self._api, ref, [])
+
+    async def users(self, namespace: str) -> Mapping[Ref, str]:
+        """Everything that workloads in a namespace refer to, with one that does."""
+        return await referred_to(self._api, namespace)
 
 
 @dataclass(slots=True)
@@ -115,6 +124,10 @@ class RehearsalWriter:
         """Whether it could be deleted."""
         return await _remove(self.api, ref, ["All"])
 
+    async def users(self, namespace: str) -> Mapping[Ref, str]:
+        """Everything that workloads in a namespace refer to, with one that does."""
+        return await referred_to(self.api, namespace)
+
 
 def writers_of(
     clients: Callable[[], Mapping[str, Api]], *, kind: Callable[[Api], Writer] = ServerWriter
@@ -128,16 +141,6 @@ def writers_of(
         return kind(api)
 
     return find
-
-
-async def read_object(api: Api, ref: Ref) -> Json | None:
-    """The live object, None where there is none (or where its kind is not known there)."""
-    try:
-        return await api.call("GET", path_of(ref))
-    except RefusedError as error:
-        if error.status == 404:
-            return None
-        raise
 
 
 async def _apply(api: Api, body: Json, *, force: bool, extra: Json) -> Json:
@@ -159,6 +162,8 @@ async def _patch(api: Api, ref: Ref, body: Json, *, force: bool, extra: Json) ->
     except RefusedError as error:
         if contests := contests_of(error):
             raise ContestedError(api.name, ref, contests) from error
+        if error.status == 404 and "requested resource" in error.message:
+            raise MemberError(api.name, f"{ref}: {ref.api_version} is not known there") from error
         raise
 
 

@@ -10,21 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from federation.apply.state.objects import Ref, ref_of
+from federation.apply.state.objects import ref_of
 from federation.apply.state.owned import is_ours
+from federation.apply.usage import needed_refs
 from federation.apply.writer import Writer
 from federation.labels import COPIED_FROM
 from federation.manifest.fields import Json
 from federation.manifest.share import marked
 
-KINDS = {
-    "namespace": "Namespace",
-    "serviceaccount": "ServiceAccount",
-    "secret": "Secret",
-    "configmap": "ConfigMap",
-    "persistentvolumeclaim": "PersistentVolumeClaim",
-}
-"""Kinds of v1 that can be copied, by the word of `Workload.needs`."""
 _CLAIM_FIELDS = ("accessModes", "resources", "storageClassName", "volumeMode")
 _TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105  a type's name
 
@@ -35,16 +28,6 @@ class Copies:
 
     objects: tuple[Json, ...]
     notes: tuple[str, ...] = ()
-
-
-def needed_refs(needs: Mapping[str, Iterable[str]]) -> tuple[Ref, ...]:
-    """`Workload.needs` as references, sorted; kinds that cannot be copied are left out."""
-    found = []
-    for word, names in needs.items():
-        kind, _, namespace = word.partition(":")
-        if kind in KINDS:
-            found += [Ref("v1", KINDS[kind], namespace, name) for name in names]
-    return tuple(sorted(found))
 
 
 async def read_copies(source: Writer, needs: Mapping[str, Iterable[str]]) -> Copies:

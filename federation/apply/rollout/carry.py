@@ -8,7 +8,8 @@ instance yet and the decision may be old; once draining began it is finished, si
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import logging
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 
 from federation.apply.rollout.journal import Intent, Undo, intent_for
@@ -19,20 +20,40 @@ from federation.apply.state.objects import ref_of
 from federation.apply.state.plan import Step, Verb
 from federation.apply.writer import Writer
 from federation.members.api import MemberError
+from prewarm.domain import PrewarmError
+
+log = logging.getLogger("federation.apply")
 
 
 class _Progress:
-    """An intent that is marked while members are written side by side; every mark is durable before the next step."""
+    """An intent that is marked while members are written side by side.
+
+    A mark that cannot be made durable in time is not made: what it would have closed stays open, and is done again.
+    """
 
     def __init__(self, intent: Intent, means: Means) -> None:
         self.intent = intent
         self._means = means
         self._one_at_a_time = asyncio.Lock()
 
-    async def mark(self, intent: Intent) -> None:
-        """Keep a state that no other task changes."""
-        self.intent = intent
-        await self._means.journal.save(intent)
+    async def mark(self, intent: Intent) -> bool:
+        """Keep a state that no other task changes; False where it could not be kept."""
+        kept = await self._durable(self._means.journal.save(intent))
+        self.intent = intent if kept else self.intent
+        return kept
+
+    async def clear(self) -> bool:
+        """It is over; False where that could not be kept."""
+        return await self._durable(self._means.journal.clear(self.intent.id))
+
+    async def _durable(self, write: Awaitable[None]) -> bool:
+        try:
+            async with asyncio.timeout(self._means.limits.journal_s):
+                await write
+        except (PrewarmError, TimeoutError) as error:
+            log.warning("journal not written", extra={"intent": self.intent.id, "why": str(error) or "no answer"})
+            return False
+        return True
 
     async def written(self, member: str) -> None:
         """`member` took what it got."""
@@ -96,7 +117,8 @@ class Carrier:
             quiet = tuple(_told(survey.work, survey.steps) for survey in surveys)
             return Report(rollout.id, rollout.key, Verdict.UNCHANGED, quiet)
         progress = _Progress(intent_for(rollout, undo_of(early, force=rollout.force), now), self._means)
-        await progress.mark(progress.intent)
+        if not await progress.mark(progress.intent):
+            return _refused(rollout, "the journal cannot be written, so nothing else was")
         return await self._add(early, progress)
 
     async def _add(self, surveys: list[Survey], progress: _Progress) -> Report:
@@ -112,7 +134,9 @@ class Carrier:
             if any(one.state is State.FAILED for one in done):
                 back = await self._settle(progress)
                 return replace(back, outcomes=(*outcomes, *back.outcomes), why=_first_failure(outcomes))
-        await progress.mark(progress.intent.drained_next())
+        if not await progress.mark(progress.intent.drained_next()):
+            why = "the journal cannot be written, so nothing is drained"
+            return Report(progress.intent.id, progress.intent.key, Verdict.UNFINISHED, tuple(outcomes), why)
         end = await self._settle(progress)
         return replace(end, outcomes=(*outcomes, *end.outcomes))
 
@@ -158,9 +182,9 @@ class Carrier:
         drains = progress.intent.stage is Stage.DRAIN
         outcomes = await (self._drain(progress) if drains else self._undo(progress))
         intent = progress.intent
-        if intent.open_members:
-            return Report(intent.id, intent.key, Verdict.UNFINISHED, tuple(outcomes), _first_failure(outcomes))
-        await self._means.journal.clear(intent.id)
+        if intent.open_members or not await progress.clear():
+            why = _first_failure(outcomes) or "the journal cannot be written"
+            return Report(intent.id, intent.key, Verdict.UNFINISHED, tuple(outcomes), why)
         return Report(intent.id, intent.key, Verdict.DONE if drains else Verdict.UNDONE, tuple(outcomes))
 
     async def _drain(self, progress: _Progress) -> list[Outcome]:
@@ -210,12 +234,20 @@ async def _put_back(writer: Writer, undo: Iterable[Undo], *, force: bool) -> tup
         if one.kept:
             done.append(Step(Verb.LEAVE, one.ref, why=one.kept))
         elif one.before is None:
-            refusal = await writer.remove(one.ref)
+            refusal = await _still_used(writer, one) or await writer.remove(one.ref)
             done.append(Step(Verb.LEAVE if refusal else Verb.DELETE, one.ref, why=refusal))
         elif await writer.read(one.ref) is not None:
             await writer.apply(one.before, force=force)
             done.append(Step(Verb.UPDATE, one.ref, one.before))
     return tuple(done)
+
+
+async def _still_used(writer: Writer, undo: Undo) -> str | None:
+    """Who needs what was made for a workload that is undone: another one may have been placed upon it meanwhile."""
+    if undo.ref.kind not in ("ConfigMap", "Secret", "ServiceAccount"):
+        return None
+    user = (await writer.users(undo.ref.namespace)).get(undo.ref)
+    return f"is needed by {user}" if user else None
 
 
 def _told(work: Work, steps: tuple[Step, ...]) -> Outcome:

@@ -31,6 +31,8 @@ class Limits:
     """Members that are written side by side."""
     member_s: float = 15.0
     """For all calls to one member in one phase."""
+    journal_s: float = 10.0
+    """For the journal to be durable; without it nothing is begun."""
     ready_s: float = 600.0
     """For new instances to be ready, before the rollout is taken back."""
 

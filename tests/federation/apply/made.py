@@ -12,6 +12,7 @@ from federation.apply.rollout.means import Limits, Means
 from federation.apply.rollout.work import Rollout, works_of
 from federation.apply.state.objects import Ref, path_of
 from federation.apply.writer import writers_of
+from prewarm.store import StoreBusyError
 from tests.federation.apply.fake import FakeApi
 from tests.federation.manifest.made import deployment
 
@@ -24,16 +25,19 @@ NOW = 1_700_000_000.0
 
 @dataclass
 class MemoryJournal:
-    """Keeps intents as the JSON that would be stored."""
+    """Keeps intents as the JSON that would be stored. `broken_at`: from this save on nothing is kept."""
 
     kept: dict[str, Json] = field(default_factory=dict)
     saves: int = 0
+    broken_at: int | None = None
 
     async def load(self) -> tuple[Intent, ...]:
         return tuple(sorted((intent_of(body) for body in self.kept.values()), key=lambda one: one.at))
 
     async def save(self, intent: Intent) -> None:
         self.saves += 1
+        if self.broken_at is not None and self.saves >= self.broken_at:
+            raise StoreBusyError("store: 10000 writes are waiting, no room for more")
         self.kept[intent.id] = intent_json(intent)
 
     async def clear(self, intent_id: str) -> None:

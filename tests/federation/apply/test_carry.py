@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,12 @@ from federation.apply.rollout.means import Limits, Means
 from federation.apply.rollout.work import Report, Stage, State, Verdict
 from federation.apply.state.objects import Ref, path_of
 from federation.apply.state.plan import Verb
-from federation.apply.writer import RehearsalWriter, writers_of
+from federation.apply.writer import RehearsalWriter, ServerWriter, writers_of
+from federation.manifest.share import marked
 from federation.members.api import RefusedError
 from tests.federation.apply.fake import Call, Crash, FakeApi, dark, on_write
 from tests.federation.apply.made import PATH, Fleet, MemoryJournal, Says, rollout
-from tests.federation.manifest.made import deployment, job
+from tests.federation.manifest.made import container, deployment, job, service
 
 SETTINGS = {
     "apiVersion": "v1",
@@ -381,3 +383,63 @@ async def test_a_rehearsal_has_the_shape_of_the_real_thing_and_keeps_nothing() -
     assert report.outcomes[1].why == "eu-2: 422 Invalid: denied by policy"
     assert [str(change) for step in report.outcomes[0].steps for change in step.changes] == ["~ spec.replicas: 4 -> 3"]
     assert fleet.versions() == before
+
+
+async def test_without_a_journal_nothing_is_begun() -> None:
+    fleet = Fleet("eu-1")
+    fleet.journal.broken_at = 1
+    report = await fleet.place("p1", {"eu-1": 1}, {})
+    assert (report.verdict, report.why) == (Verdict.REFUSED, "the journal cannot be written, so nothing else was")
+    assert fleet.apis["eu-1"].writes == []
+
+
+async def test_a_journal_that_breaks_before_the_drain_stops_it_and_the_next_start_undoes() -> None:
+    fleet = Fleet("eu-1", "eu-2")
+    await fleet.place("p1", {"eu-1": 2}, {})
+    fleet.journal.broken_at = fleet.journal.saves + 2
+    report = await fleet.place("p2", {"eu-2": 2}, {"eu-1": 2})
+    assert report.verdict is Verdict.UNFINISHED
+    assert report.why == "the journal cannot be written, so nothing is drained"
+    assert fleet.replicas() == {"eu-1": 2, "eu-2": 2}
+    fleet.journal.broken_at = None
+    assert [one.verdict for one in await fleet.restarted().resume()] == [Verdict.UNDONE]
+    assert fleet.replicas() == {"eu-1": 2, "eu-2": None}
+
+
+async def test_a_journal_that_breaks_while_draining_repeats_what_is_done_already() -> None:
+    fleet = Fleet("eu-1", "eu-2")
+    await fleet.place("p1", {"eu-1": 2}, {})
+    fleet.journal.broken_at = fleet.journal.saves + 4
+    report = await fleet.place("p2", {"eu-2": 2}, {"eu-1": 2})
+    assert (report.verdict, report.why) == (Verdict.UNFINISHED, "the journal cannot be written")
+    fleet.journal.broken_at = None
+    assert [one.verdict for one in await fleet.restarted().resume()] == [Verdict.DONE]
+    assert fleet.replicas() == {"eu-1": None, "eu-2": 2}
+
+
+async def test_an_undo_leaves_what_another_workload_was_placed_upon_meanwhile() -> None:
+    fleet = Fleet("eu-1")
+    uses: dict[str, Any] = {"containers": [container(envFrom=[{"configMapRef": {"name": "settings"}}])]}
+    other = marked(deployment("stock", pod=uses))
+
+    async def place_another(member: str, ref: Ref, replicas: int) -> str | None:
+        await ServerWriter(fleet.apis["eu-1"]).apply(other)
+        return "image cannot be pulled"
+
+    fleet.observer.wait_ready = place_another  # type: ignore[method-assign]
+    report = await fleet.place("p1", {"eu-1": 2}, {}, body=deployment(pod=uses), beside={"eu-1": [SETTINGS, TOKEN]})
+    undone = report.outcomes[-1]
+    assert [(str(step.ref), step.verb, step.why) for step in undone.steps] == [
+        ("Deployment shop/checkout", Verb.DELETE, None),
+        ("ConfigMap shop/settings", Verb.LEAVE, "is needed by Deployment shop/stock"),
+        ("Secret shop/token", Verb.DELETE, None),
+    ]
+    assert SETTINGS_PATH in fleet.apis["eu-1"].objects
+
+
+async def test_a_kind_that_a_member_does_not_know_is_said_in_words() -> None:
+    fleet = Fleet("eu-1")
+    message = "the server could not find the requested resource"
+    fleet.apis["eu-1"].fault = on_write(1, RefusedError("eu-1", 404, reason="NotFound", message=message))
+    report = await fleet.place("p1", {"eu-1": 1}, {}, body=service())
+    assert report.why == "eu-1: Service shop/checkout: serving.knative.dev/v1 is not known there"

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from federation.apply.around.dependencies import copied, missing_there, needed_refs, read_copies
+from federation.apply.around.dependencies import copied, missing_there, read_copies
 from federation.apply.state.objects import Ref, path_of, ref_of
 from federation.apply.state.owned import is_ours
+from federation.apply.usage import needed_refs
 from federation.apply.writer import ServerWriter
 from federation.labels import COPIED_FROM, FIELD_MANAGER, MANAGED_BY
 from federation.manifest.share import marked

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from federation.apply.around.dependencies import copied
-from federation.apply.around.unplace import ending_of, needed_by_others, rollout_to_end
+from federation.apply.around.unplace import ending_of, rollout_to_end
 from federation.apply.rollout.work import State, Verdict
 from federation.apply.state.objects import Ref, path_of
+from federation.apply.usage import referred_to
 from federation.apply.writer import ServerWriter
 from federation.manifest.share import marked
 from tests.federation.apply.fake import FakeApi
@@ -83,4 +84,4 @@ async def test_an_unreadable_workload_of_others_needs_nothing() -> None:
     api = FakeApi("eu-1")
     broken = deployment("odd", pod={"tolerations": [{"operator": "Like"}]})
     api.put(path_of(Ref("apps/v1", "Deployment", "shop", "odd")), broken)
-    assert await needed_by_others(api, "shop", set()) == {}
+    assert await referred_to(api, "shop") == {}
