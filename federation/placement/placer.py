@@ -12,7 +12,18 @@ from dataclasses import replace
 
 from federation.placement.answer import Placement
 from federation.placement.pipeline import decide, ground
-from federation.placement.reserve.book import EMPTY, Book, Claim, cancel, expire, reserve, see, shape_of, withdraw
+from federation.placement.reserve.book import (
+    EMPTY,
+    Book,
+    Claim,
+    bound,
+    cancel,
+    expire,
+    reserve,
+    see,
+    shape_of,
+    withdraw,
+)
 from federation.placement.safety.failback import remember
 from federation.placement.terms import Home, Terms
 from federation.placement.workload import Workload
@@ -102,8 +113,7 @@ class Placer:
         found = []
         for share in placement.shares:
             cluster = self._ground.fleet.clusters[self._ground.fleet.position[share.cluster]]
-            here = cluster.running.get(workload.key)
-            base = 0 if here is None else here.existing
+            base = bound(cluster, workload.key)
             if share.replicas > base:
                 claim = Claim(
                     id=placement.id,

@@ -30,8 +30,8 @@ def fit(case: Case) -> FloatArray:
     taken = np.zeros(len(case.fleet))
     for resource, amount in case.ask.amounts:
         taken = np.maximum(taken, number * amount / np.maximum(case.fleet.room[resource], 1.0))
-    if needs_gpu(case.workload.gpu):
-        milli = case.workload.gpu.count * GPU_WHOLE or case.workload.gpu.milli
+    if needs_gpu(case.ask.gpu):
+        milli = case.ask.gpu.count * GPU_WHOLE or case.ask.gpu.milli
         taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room, 1.0))
     missing = (case.fits == 0) & (case.occupied < case.workload.replicas)
     left: FloatArray = np.where(missing, 0.0, np.maximum(1.0 - taken, 0.0))

@@ -75,7 +75,7 @@ def resources(case: Case) -> Verdict | None:
     lacking = np.full(len(fleet), bool(case.ask.unknown))
     for resource, _ in case.ask.amounts:
         lacking |= fleet.total[resource] == 0
-    if needs_gpu(case.workload.gpu):
+    if needs_gpu(case.ask.gpu):
         lacking |= np.array([not block.nodes.gpu_free.shape[1] for block in fleet.blocks], dtype=np.bool_)
 
     def why(at: int) -> str:
@@ -133,7 +133,7 @@ def _why_full(case: Case, at: int) -> str:
     most = [_amount(case, resource, free) for (resource, amount), free in pairs if free < amount]
     if most:
         return f"no node has room: {asked} asked, at most {', '.join(most)} free on one node"
-    if needs_gpu(case.workload.gpu):
+    if needs_gpu(case.ask.gpu):
         return f"no node has room: {_gpu_text(case)} free together with {asked}"
     return f"no node has all of {asked} free at once"
 
@@ -144,5 +144,5 @@ def _amount(case: Case, resource: int, amount: int) -> str:
 
 
 def _gpu_text(case: Case) -> str:
-    need = case.workload.gpu
+    need = case.ask.gpu
     return f"{need.count} whole GPUs" if need.count else f"{need.milli} thousandths of one GPU"

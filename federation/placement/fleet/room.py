@@ -18,15 +18,18 @@ from prewarm.domain import BoolArray, IntArray
 
 DECLARED_PODS = 110
 """Pod slots of a declared node that does not say: the kubelet's default."""
-DECLARED_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpus")
-"""Names under which a declared node may count its GPUs."""
+GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu")
+"""Extended resources that count whole GPUs."""
 LARGE = 1 << 40
 """More instances than any cluster holds; keeps sums of them inside 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The request of one instance in the fleet's columns: (resource, amount) with amount > 0; names nobody has."""
+    """The request of one instance in the fleet's columns: (resource, amount) with amount > 0; names nobody has.
+
+    gpu: what has to be looked for GPU by GPU; nothing where the request names GPUs as a resource, which counts them.
+    """
 
     amounts: tuple[tuple[int, int], ...]
     unknown: tuple[str, ...]
@@ -37,7 +40,9 @@ def ask_of(fleet: FleetColumns, workload: Workload) -> Ask:
     """What one instance asks of a node; a pod always takes a pod slot."""
     wanted = {"pods": 1} | {name: amount for name, amount in workload.requests.items() if amount > 0}
     known = tuple((at, wanted[name]) for at, name in enumerate(fleet.resources) if name in wanted)
-    return Ask(known, tuple(sorted(set(wanted).difference(fleet.resources))), workload.gpu)
+    counted = any(name in wanted for name in GPU_RESOURCES)
+    unknown = tuple(sorted(set(wanted).difference(fleet.resources)))
+    return Ask(known, unknown, GpuNeed() if counted else workload.gpu)
 
 
 def row_room(fleet: FleetColumns, ask: Ask, rows: BoolArray) -> IntArray:
@@ -90,8 +95,8 @@ def _on_declared(allocatable: Mapping[str, int], workload: Workload) -> int:
     wanted = {"pods": 1} | {name: amount for name, amount in workload.requests.items() if amount > 0}
     offered = {"pods": DECLARED_PODS, **allocatable}
     room = min(offered.get(name, 0) // amount for name, amount in wanted.items())
-    if needs_gpu(workload.gpu):
-        gpus = max((offered.get(name, 0) for name in DECLARED_GPUS), default=0)
+    if needs_gpu(workload.gpu) and not any(name in wanted for name in GPU_RESOURCES):
+        gpus = max((offered.get(name, 0) for name in GPU_RESOURCES), default=0)
         shares = GPU_WHOLE // workload.gpu.milli if 0 < workload.gpu.milli < GPU_WHOLE else 1
         room = min(room, gpus // workload.gpu.count if workload.gpu.count else gpus * shares)
     return room

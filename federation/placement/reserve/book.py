@@ -22,7 +22,8 @@ Shape = tuple[tuple[tuple[str, int], ...], GpuNeed]
 class Claim:
     """Instances of one workload that were promised room in one cluster.
 
-    instances: still unseen. base: existing instances of the workload there beyond which new ones are this claim's.
+    instances: still unseen. base: instances of the workload that hold room there, beyond which new ones are this
+    claim's.
     """
 
     id: str
@@ -62,6 +63,12 @@ EMPTY = Book()
 def shape_of(workload: Workload) -> Shape:
     """What one instance of the workload takes."""
     return tuple(sorted(item for item in workload.requests.items() if item[1] > 0)), workload.gpu
+
+
+def bound(cluster: Cluster, workload: str) -> int:
+    """Instances of a workload that hold room of nodes there: a pod that waits for a node holds none yet."""
+    here = cluster.running.get(workload)
+    return 0 if here is None else max(0, here.existing - here.pending)
 
 
 def reserve(book: Book, claims: Iterable[Claim]) -> Book:
@@ -128,8 +135,7 @@ def _put(held: dict[str, tuple[Claim, ...]], cluster: str, claims: tuple[Claim, 
 
 def _seen(claim: Claim, cluster: Cluster) -> Claim | None:
     """What is left of a claim; the base never falls, so an instance that ends does not hold room a second time."""
-    here = cluster.running.get(claim.workload)
-    appeared = max(0, (here.existing if here is not None else 0) - claim.base)
+    appeared = max(0, bound(cluster, claim.workload) - claim.base)
     if not appeared:
         return claim
     left = claim.instances - appeared

@@ -74,11 +74,35 @@ def test_a_resource_that_only_another_cluster_has_is_none_here() -> None:
     assert fits(two, workload(asks={"cpu": "1", "example.com/fpga": "1"})) == [0, 2]
 
 
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "amd.com/gpu"])
+def test_gpus_that_a_request_names_as_a_resource_are_counted_as_one(name: str) -> None:
+    there: dict[str, Any] = {name: "4"}
+    one = fleet(cluster("a").nodes(2, cpu="64", memory="64Gi", free={name: "3"}, **there))
+    assert fits(one, workload(asks={"cpu": "1", name: "2"}, gpu=GpuNeed(2, 1000))) == [2]
+
+
 def test_room_on_nodes_that_autoscaling_would_add_is_kept_apart() -> None:
     full = cluster("a").nodes(cpu="4", memory="8Gi", free={"cpu": "0"}).autoscales(3, cpu="4", memory="8Gi")
     on, asked = ground(fleet(full)), workload(asks={"cpu": "2"})
     case = examine(on.fleet, asked, book=on.book, tally=on.tally, terms=Terms(), now=NOW)
     assert (case.fits.tolist(), case.declared.tolist()) == ([0], [6])
+
+
+@pytest.mark.parametrize(
+    ("asks", "gpu", "declared"),
+    [
+        pytest.param({"cpu": "1"}, GpuNeed(), 8, id="cpu"),
+        pytest.param({"cpu": "1", "nvidia.com/gpu": "1"}, GpuNeed(1, 1000), 4, id="gpus-by-name"),
+        pytest.param({"cpu": "1"}, GpuNeed(0, 500), 8, id="shares-of-gpus"),
+        pytest.param({"cpu": "1", "example.com/fpga": "1"}, GpuNeed(), 0, id="what-a-declared-node-does-not-have"),
+    ],
+)
+def test_what_declared_nodes_take(asks: dict[str, str], gpu: GpuNeed, declared: int) -> None:
+    shape: dict[str, Any] = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2"}
+    one = fleet(cluster("a").nodes(cpu="1", memory="1Gi", free={"cpu": "0"}).autoscales(2, **shape))
+    on = ground(one)
+    case = examine(on.fleet, workload(asks=asks, gpu=gpu), book=on.book, tally=on.tally, terms=Terms(), now=NOW)
+    assert case.declared.tolist() == [declared]
 
 
 nodes = st.tuples(st.integers(1, 4), st.integers(0, 8000), st.integers(0, 16), st.integers(0, 12))

@@ -45,6 +45,17 @@ def test_what_ran_before_releases_nothing_and_a_pod_that_ends_holds_nothing_agai
     assert held(see(seen, [cluster("a").runs("shop/f", 7, existing=3).build()])) == {"shop/f": 1}
 
 
+def test_a_pod_that_waits_for_a_node_does_not_release_the_room_that_it_waits_for() -> None:
+    book = reserve(EMPTY, [claim(n=2)])
+    waiting = cluster("a").runs("shop/f", 2, existing=2, pending=2)
+    assert held(see(book, [waiting.build()])) == {"shop/f": 2}
+    half = cluster("a").runs("shop/f", 2, existing=2, pending=1)
+    assert held(see(book, [half.build()])) == {"shop/f": 1}
+    placer = Placer(fleet(cluster("a").nodes(cpu="2", memory="64Gi").runs("shop/f", 2, existing=2, pending=2)))
+    placer.place(workload("shop/f", 2, asks={"cpu": "1"}), terms=Terms(), now=NOW)
+    assert placer.ask(workload("shop/g", 1, asks={"cpu": "1"}), terms=Terms(), now=NOW).unplaced == 1
+
+
 def test_another_cluster_or_workload_releases_nothing() -> None:
     book = reserve(EMPTY, [claim()])
     assert held(see(book, [cluster("b").runs("shop/f", 2).build()])) == {"shop/f": 2}
