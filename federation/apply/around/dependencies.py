@@ -7,7 +7,7 @@ memory and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from federation.apply.state.objects import ref_of
@@ -17,6 +17,7 @@ from federation.apply.writer import Writer
 from federation.labels import COPIED_FROM
 from federation.manifest.fields import Json
 from federation.manifest.share import marked
+from federation.members.api import MemberError
 
 _CLAIM_FIELDS = ("accessModes", "resources", "storageClassName", "volumeMode")
 _TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105  a type's name
@@ -54,6 +55,19 @@ async def missing_there(target: Writer, copies: Iterable[Json]) -> tuple[Json, .
         if live is None or is_ours(live):
             wanted.append(body)
     return tuple(wanted)
+
+
+async def beside(
+    writers: Callable[[str], Writer], targets: Iterable[str], copies: Sequence[Json]
+) -> dict[str, tuple[Json, ...]]:
+    """What each target gets beside the workload. One that does not answer is left to the rollout, which refuses it."""
+    found: dict[str, tuple[Json, ...]] = {}
+    for member in targets:
+        try:
+            found[member] = await missing_there(writers(member), copies)
+        except MemberError:
+            found[member] = tuple(copies)
+    return found
 
 
 def copied(live: Json, source: str) -> Json:

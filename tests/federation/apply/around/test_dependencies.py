@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from federation.apply.around.dependencies import copied, missing_there, read_copies
+from federation.apply.around.dependencies import beside, copied, missing_there, read_copies
 from federation.apply.state.objects import Ref, path_of, ref_of
 from federation.apply.state.owned import is_ours
 from federation.apply.usage import needed_refs
-from federation.apply.writer import ServerWriter
+from federation.apply.writer import ServerWriter, writers_of
 from federation.labels import COPIED_FROM, FIELD_MANAGER, MANAGED_BY
 from federation.manifest.share import marked
 from federation.members.api import RefusedError
-from tests.federation.apply.fake import FakeApi, on_write
+from tests.federation.apply.fake import FakeApi, dark, on_write
 
 Json = dict[str, Any]
 NEEDS = {
@@ -100,6 +100,13 @@ async def test_what_a_target_has_of_its_own_stays_as_it_is() -> None:
     target = member(of("ConfigMap", "settings", data={"a": "other"}), of("Namespace", "shop"), name="eu-2")
     wanted = await missing_there(ServerWriter(target), copies.objects)
     assert [body["kind"] for body in wanted] == ["PersistentVolumeClaim", "Secret", "ServiceAccount"]
+
+
+async def test_every_target_gets_what_it_lacks_and_a_silent_one_is_left_to_the_rollout() -> None:
+    copies = (await read_copies(ServerWriter(whole_source()), {"configmap:shop": ["settings"]})).objects
+    apis = {"eu-2": FakeApi("eu-2"), "eu-3": member(of("ConfigMap", "settings"), name="eu-3"), "eu-4": FakeApi("eu-4")}
+    apis["eu-4"].fault = dark("eu-4")
+    assert await beside(writers_of(lambda: apis), apis, copies) == {"eu-2": copies, "eu-3": (), "eu-4": copies}
 
 
 async def test_our_own_copy_is_brought_up_to_date() -> None:
