@@ -33,7 +33,7 @@ from federation.pools.share import fair_part
 from federation.pools.targets import in_order, round_exactly, shares, ties
 from prewarm.domain import BoolArray, FloatArray, IntArray
 
-_SETTLING = 12
+_SETTLING = 6
 """Most rounds of taking up room that prices left over."""
 _GAIN = 1e-6
 _UNLIMITED = 1 << 40
@@ -145,8 +145,10 @@ class _Work:
         """Where prices turned more away than need be, what was just placed takes the room that is left after all."""
         for _ in range(_SETTLING if self.price.any() else 0):
             fresh = np.maximum(self.plan - np.maximum(before, floor), 0)
-            rows = np.flatnonzero(fresh.any(axis=1))
-            if not self._move(rows, fresh[rows], self.value[rows], _UNLIMITED).any():
+            worst = np.where(fresh > 0, self.value, np.inf).min(axis=1)
+            open_to = (self.room[None, :] >= self.pools.size[:, None]) & self.limits.allowed
+            rows = np.flatnonzero(np.where(open_to, self.value, -np.inf).max(axis=1) > worst + _GAIN)
+            if not len(rows) or not self._move(rows, fresh[rows], self.value[rows], _UNLIMITED).any():
                 return
 
     def improve(self, before: IntArray, floor: IntArray, steadiness: Steadiness) -> IntArray:
