@@ -12,7 +12,7 @@ from federation.placement.divide.limits import Limits
 from federation.placement.divide.ties import ties_of
 
 NAMES = tuple("abcdefgh")
-some = settings(max_examples=40)
+some = settings(max_examples=40, deadline=None)
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_flips_by_hand() -> None:
     assert nearest_flip(names[:1], values[:1], weights, values[:1] @ weights) is None
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_no_smaller_single_change_would_flip_it(clusters: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -145,7 +145,7 @@ def test_risk_rises_with_age_slowness_and_concentration() -> None:
     assert factor("risk", crowded, workload()) == [0.75, round(1 - 0.25 / 3, 6)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 10), st.floats(0, 1e6), st.integers(0, 5)), min_size=1, max_size=4

@@ -51,7 +51,7 @@ def _built(name: str, rows: int, cores: int, gpus: int, special: bool) -> Cluste
 shapes = st.tuples(st.integers(0, 4), st.integers(1, 8), st.integers(0, 3), st.booleans())
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), shapes), max_size=8), st.integers(1, 5))
 def test_any_sequence_of_changes(changes: list[tuple[int, tuple[int, int, int, bool]]], size: int) -> None:
     snapshot = fleet(*(_built(f"c{at}", at % 3, 4, at % 2, False) for at in range(size)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from federation.placement.filters.examine import examine
@@ -108,6 +108,7 @@ def test_what_declared_nodes_take(asks: dict[str, str], gpu: GpuNeed, declared: 
 nodes = st.tuples(st.integers(1, 4), st.integers(0, 8000), st.integers(0, 16), st.integers(0, 12))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(nodes, min_size=1, max_size=6), st.integers(1, 4000), st.integers(1, 8))
 def test_room_is_what_filling_node_by_node_would_find(
     rows: list[tuple[int, int, int, int]], cpu: int, gib: int

@@ -86,7 +86,7 @@ def test_fragments_by_hand() -> None:
 shares = st.lists(st.integers(0, 10).map(lambda tenth: 100 * tenth), min_size=3, max_size=3).map(tuple)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(shares, min_size=1, max_size=4),
     st.integers(0, 8000),
@@ -185,7 +185,7 @@ def test_a_state_is_judged_once_for_a_shape_however_many_rows_and_clusters_have_
     assert measure.asked == [3, 3, 1, 1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(shares, max_size=3), min_size=1, max_size=3), st.sampled_from([NONE, HALF, WHOLE]))
 def test_remembered_changes_are_those_that_would_be_worked_out_anew(
     gpus: list[list[tuple[int, ...]]], need: GpuNeed

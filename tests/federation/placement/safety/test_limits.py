@@ -78,7 +78,7 @@ def test_a_persons_word_is_exempt_from_moves_and_steps() -> None:
 counts = st.lists(st.integers(0, 9), min_size=3, max_size=3)
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(
     counts,
     counts,

@@ -45,7 +45,7 @@ def test_what_we_cannot_see_well_is_not_cut() -> None:
 names = st.sampled_from(["a", "b", "c"])
 
 
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 @given(
     st.dictionaries(names, st.integers(0, 6)),
     st.dictionaries(names, st.integers(0, 6)),
