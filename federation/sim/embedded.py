@@ -1,7 +1,8 @@
-"""The embedded world's fleet as one object: it is looked at, planned over and told, in the rows of whoever asks.
+"""The embedded world's fleet as one object: it shows itself, says who calls, and carries plans out.
 
-The service's rows are its history's and may hold functions that the world does not know (somebody pushed their counts);
-those are planned like any other and run nowhere. Everything else is the code that a real fleet goes through.
+It speaks in the rows of whoever asks. The service's rows are its history's and may hold functions that the world does
+not know (somebody pushed their counts); those are planned like any other and run nowhere. Planning is the code that a
+real fleet goes through, and is not done here.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from federation.pools.tick.fleet_tick import FleetPlan, FleetTerms, plan_fleet
+from federation.pools.tick.fleet_tick import FleetPlan
 from federation.pools.tick.value import Callers, closeness
 from federation.sim.demand import Demand
 from federation.sim.fleet import Kind, SimulatedFleet
 from federation.sim.shape import CLUSTERS, ClusterShape, links_of
 from federation.snapshot import Snapshot
-from prewarm.control import TickDecisions
 from prewarm.domain import FloatArray, FunctionKey, Int32Array, IntArray
 from prewarm.settings import Call
 from prewarm.sim.world_calls import Population
@@ -32,8 +32,6 @@ class EmbeddedFleet:
         self.clusters = SimulatedFleet(
             seed, Kind(people.keys, memory, people.start_s), self._demand.graph, clusters=clusters
         )
-        self.last: FleetPlan | None = None
-        """The plan in force."""
         self._rows = {key: row for row, key in enumerate(people.keys)}
         self._near = _nearness(self._demand.regions, clusters)
 
@@ -46,20 +44,23 @@ class EmbeddedFleet:
         """The clusters at `now`."""
         return self.clusters.snapshot(now)
 
-    def step(self, tick: TickDecisions, calls_per_s: FloatArray, *, terms: FleetTerms, now: float) -> FleetPlan:
-        """Look, divide the tick's totals and carry the plan out: one tick of the fleet.
-
-        calls_per_s: (n,) calls of the world's own functions as they were seen before the tick.
-        """
-        plan = self.plan(tick, calls_per_s, terms=terms, now=now)
-        self.apply(plan, now)
-        return plan
-
-    def plan(self, tick: TickDecisions, calls_per_s: FloatArray, *, terms: FleetTerms, now: float) -> FleetPlan:
-        """The plan of a tick; it is remembered, whether it is carried out or not."""
-        callers = self._callers(tick.state.keys, calls_per_s, now)
-        self.last = plan_fleet(tick, self.snapshot(now), self.last, callers=callers, terms=terms, now=now)
-        return self.last
+    def callers(self, keys: Sequence[FunctionKey], calls_per_s: FloatArray, now: float) -> Callers:
+        """Who calls the functions of `keys` now; calls_per_s: (n,) of the world's own functions, as seen lately."""
+        own = self._demand.callers(calls_per_s, now)
+        here, there = self._both(keys)
+        rate = np.zeros((len(keys), len(own.regions)))
+        rate[here] = own.rate[there]
+        row_of = np.full(len(self._rows), -1, dtype=np.int64)
+        row_of[there] = here
+        known = (row_of[own.caller] >= 0) & (row_of[own.callee] >= 0)
+        return replace(
+            own,
+            rate=rate,
+            caller=row_of[own.caller][known],
+            callee=row_of[own.callee][known],
+            calls=own.calls[known],
+            payload_kib=own.payload_kib[known],
+        )
 
     def apply(self, plan: FleetPlan, now: float) -> None:
         """Hand the plan of the world's own functions to its clusters."""
@@ -81,23 +82,6 @@ class EmbeddedFleet:
         found = np.zeros(len(keys), dtype=np.int32)
         found[here] = existing[there]
         return found
-
-    def _callers(self, keys: Sequence[FunctionKey], calls_per_s: FloatArray, now: float) -> Callers:
-        own = self._demand.callers(calls_per_s, now)
-        here, there = self._both(keys)
-        rate = np.zeros((len(keys), len(own.regions)))
-        rate[here] = own.rate[there]
-        row_of = np.full(len(self._rows), -1, dtype=np.int64)
-        row_of[there] = here
-        known = (row_of[own.caller] >= 0) & (row_of[own.callee] >= 0)
-        return replace(
-            own,
-            rate=rate,
-            caller=row_of[own.caller][known],
-            callee=row_of[own.callee][known],
-            calls=own.calls[known],
-            payload_kib=own.payload_kib[known],
-        )
 
     def _both(self, keys: Sequence[FunctionKey]) -> tuple[IntArray, IntArray]:
         """Rows of the world's functions among `keys`, and their rows in the world."""
