@@ -25,6 +25,7 @@ from federation.members.answers import (
     clock_skew_s,
     date_of,
     describe,
+    hang_up,
     kind_of,
     parse_object,
     read_body,
@@ -140,7 +141,7 @@ class MemberClient:
             finally:
                 await lines.aclose()
         finally:
-            response.close()
+            hang_up(response)
 
     async def close(self) -> None:
         """Ends every connection; calls from now on are UnreachableError."""
@@ -151,11 +152,12 @@ class MemberClient:
 
     async def _exchange(self, request: _Request, deadline_s: float) -> Json:
         with self._watched(deadline_s):
-            async with (
-                asyncio.timeout(deadline_s),
-                await self._send(request, self._deadline(deadline_s)) as response,
-            ):
-                status, body = response.status, await read_body(response, self.options.body_limit)
+            async with asyncio.timeout(deadline_s):
+                response = await self._send(request, self._deadline(deadline_s))
+                try:
+                    status, body = response.status, await read_body(response, self.options.body_limit)
+                finally:
+                    hang_up(response)
             answer = parse_object(body) if status < _REDIRECT else {}
         if status >= _REDIRECT:
             raise refusal(self.name, status, body)
@@ -174,7 +176,7 @@ class MemberClient:
                 if await self._renewed(response):
                     continue
             elif pause_s is not None and loop.time() + pause_s < deadline:
-                response.release()
+                hang_up(response)
                 await asyncio.sleep(pause_s)
                 continue
             self._note(response, loop.time() - started)
@@ -184,10 +186,10 @@ class MemberClient:
         try:
             renewed = await self.access.renew()
         except BaseException:
-            response.close()
+            hang_up(response)
             raise
         if renewed:
-            response.release()
+            hang_up(response)
         return renewed
 
     async def _once(self, request: _Request) -> aiohttp.ClientResponse:

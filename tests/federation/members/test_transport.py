@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
 import trustme
+from aiohttp import web
 
 from federation.kubeconfig.access import Access, MemberSpec
 from federation.members.api import UnreachableError
 from federation.members.client import ClientOptions, MemberClient
 from federation.snapshot import MemberState
-from tests.federation.fakeapi import NODES, TokenAccess, fake_api
+from tests.federation.fakeapi import NODES, TokenAccess, fake_api, until
 from tests.federation.members.wire import TlsAccess, http_proxy, serving, socks_proxy, trusting
 
 
@@ -120,3 +122,31 @@ async def test_the_environments_proxy_is_not_taken(monkeypatch: pytest.MonkeyPat
         await client.call("GET", NODES)
         await client.close()
     assert proxy.asked == []
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted in /proc")
+async def test_leaving_a_member_that_does_not_stop_talking_leaves_no_connection_half_closed(
+    authority: trustme.CA,
+) -> None:
+    async def talk(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" * 65_536 + b"\n")
+
+    async with fake_api(serving(authority, "127.0.0.1")) as api:
+        api.always(NODES, talk)
+        client = client_of(TlsAccess(spec_of(api.url), trusting(authority)))
+        await client.call("GET", "/version")
+        before = open_files()
+        for _ in range(5):
+            async with client.stream(NODES, query={}) as lines:
+                await anext(lines)
+            with pytest.raises(UnreachableError):
+                await client.call("GET", NODES, deadline_s=0.1)
+        await until(lambda: open_files() <= before, 5.0)
+        await client.close()
