@@ -35,10 +35,10 @@ run: setup ## Run the service on a simulated world and print the page's address
 	@$(BIN)/prewarm serve
 
 test: setup lint types layers ## Check the style, the types and the layers, then run the tests
-	$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -q -n 2 -m 'not slow'
 
 test-all: setup learn lint types layers ## Everything, with the long runs and the sequence model
-	$(BIN)/pytest -q -n 2 --dist loadgroup
+	$(BIN)/pytest -q -n 2
 
 assets: ## Build the real Kubernetes programs for tests (Go >= 1.26; 12 minutes cold) and print their folder
 	@tests/cluster/assets/build.sh $(ASSETS)

@@ -1,4 +1,8 @@
-"""Shared fixtures: the folder with the public traces, found by PREWARM_TRACES, skipped with a reason where absent."""
+"""What all tests share: the folder with the public traces, and who runs what where tests run side by side.
+
+The traces are found by PREWARM_TRACES; what needs them is skipped with a reason where they are absent. Real clusters
+are half a gigabyte each, so their tests stay on one worker and share them; every other test goes where there is room.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +21,16 @@ def traces_dir() -> Path:
     if not (folder / "femux-azure2019").is_dir():
         pytest.skip(f"public traces are not at {named}; set PREWARM_TRACES")
     return folder
+
+
+def scope_of(nodeid: str) -> str:
+    """What must stay on one worker: each test by itself, apart from those of real clusters."""
+    return "tests/cluster" if nodeid.startswith("tests/cluster/") else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """The scheduler of `pytest -n`."""
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = scope_of
+    return scheduler

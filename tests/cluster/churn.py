@@ -13,9 +13,10 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -41,17 +42,17 @@ class Target:
 
 
 @contextmanager
-def churning(fleet: Fleet, *, changes_per_s: float) -> Iterator[None]:
-    """So many changes a second in every cluster while the block runs; the namespace must exist."""
+def churning(fleet: Fleet, *, changes_per_s: float) -> Iterator[Callable[[], int]]:
+    """So many changes a second in every cluster while the block runs; the namespace must exist. Gives their number."""
     targets = [
         Target(one.server, one.token, one.identity.ca_file, tuple(_names(one.kubectl.items("nodes")))) for one in fleet
     ]
     spawning = multiprocessing.get_context("spawn")
-    stop = spawning.Event()
-    worker = spawning.Process(target=_churn_all, args=(targets, changes_per_s, stop), name="churn")
+    stop, done = spawning.Event(), spawning.Value("q", 0)
+    worker = spawning.Process(target=_churn_all, args=(targets, changes_per_s, stop, done), name="churn")
     worker.start()
     try:
-        yield
+        yield lambda: int(done.value)
     finally:
         stop.set()
         worker.join()
@@ -61,9 +62,9 @@ def _names(items: list[dict[str, Any]]) -> list[str]:
     return [item["metadata"]["name"] for item in items]
 
 
-def _churn_all(targets: list[Target], changes_per_s: float, stop: Event) -> None:
+def _churn_all(targets: list[Target], changes_per_s: float, stop: Event, done: Synchronized[int]) -> None:
     threads = [
-        threading.Thread(target=_Churn(target, seed).run, args=(changes_per_s, stop), name=target.server)
+        threading.Thread(target=_Churn(target, seed).run, args=(changes_per_s, stop, done), name=target.server)
         for seed, target in enumerate(targets)
     ]
     for thread in threads:
@@ -83,12 +84,14 @@ class _Churn:
         self._alive: list[str] = []
         self._made = 0
 
-    def run(self, changes_per_s: float, stop: Event) -> None:
+    def run(self, changes_per_s: float, stop: Event, done: Synchronized[int]) -> None:
         """Until told to stop; a paused server makes one change late and never all of them at once."""
         while not stop.is_set():
             due = time.monotonic() + self._rng.expovariate(changes_per_s)
             with suppress(OSError, http.client.HTTPException):
                 self._change()
+                with done.get_lock():
+                    done.value += 1
             stop.wait(max(0.0, due - time.monotonic()))
 
     def _change(self) -> None:

@@ -1,6 +1,6 @@
 """Fleets that the tests of this folder share; everything here is skipped, with the reason, where programs are absent.
 
-A cluster is half a gigabyte, so a fleet is started once and its tests stay on one worker (`--dist loadgroup`). A test
+A cluster is half a gigabyte, so a fleet is started once and its tests stay on one worker (tests/conftest.py). A test
 may pause, kill and compact as it likes: what it left broken is brought back before the next one. It keeps to a
 namespace of its own.
 """
@@ -20,14 +20,11 @@ from tests.cluster.real.programs import CONTROL_PLANE, FULL, AbsentError, Progra
 _TIMEOUT_S = 400  # the first test of a fleet also waits for its start
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of real clusters together on one worker."""
+    """Give tests of real clusters the time of a slow machine."""
     for item in items:
-        if item.get_closest_marker("cluster"):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
-            if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(_TIMEOUT_S))
+        if item.get_closest_marker("cluster") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(_TIMEOUT_S))
 
 
 def require(*names: str) -> Programs:
