@@ -83,21 +83,27 @@ def _room(judged: Judged, before: IntArray) -> IntArray:
 
 def _spread(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray, IntArray]:
     """Instances on what is there, and the rest on nodes that autoscaling would add."""
-    counts = _divided(judged, bounds.replicas, limits)
-    rest, declared = bounds.replicas - int(counts.sum()), _declared(judged, bounds, counts)
-    if rest <= 0 or not declared.any():
-        return counts, np.zeros_like(counts)
+    counts = _divided(judged, bounds.replicas, limits, clusters=judged.case.workload.spread.min_clusters)
+    counts = counts + _further(judged, bounds.replicas - int(counts.sum()), _resting(judged, bounds, counts), limits)
+    waiting = _further(judged, bounds.replicas - int(counts.sum()), _declared(judged, bounds, counts), limits)
+    return counts, waiting
+
+
+def _further(judged: Judged, rest: int, room: IntArray, limits: Limits) -> IntArray:
+    """What is left over, divided over room of the second choice."""
+    if rest <= 0 or not room.any():
+        return np.zeros_like(room)
     zero = np.zeros_like(limits.least)
-    return counts, _divided(judged, rest, Limits(zero, declared[None, :], zero, limits.tie))
+    return _divided(judged, rest, Limits(zero, room[None, :], zero, limits.tie), clusters=1)
 
 
-def _divided(judged: Judged, total: int, limits: Limits) -> IntArray:
+def _divided(judged: Judged, total: int, limits: Limits, *, clusters: int) -> IntArray:
     wish = Wish(
         total=np.array([total], dtype=np.int64),
         scores=judged.worth[None, :],
         temperature=np.array([judged.weighing.temperature]),
         stay=np.array([judged.stay]),
-        clusters=np.array([judged.case.workload.spread.min_clusters], dtype=np.int64),
+        clusters=np.array([clusters], dtype=np.int64),
     )
     counts: IntArray = divide_many(wish, limits)[0]
     return counts
@@ -105,23 +111,35 @@ def _divided(judged: Judged, total: int, limits: Limits) -> IntArray:
 
 def _declared(judged: Judged, bounds: Bounds, counts: IntArray) -> IntArray:
     """Room on nodes yet to come, under the same bounds as everything else."""
+    more = np.minimum(judged.case.declared, np.maximum(_limit(judged, bounds) - counts, 0))
+    return np.where(judged.sieved.open, more, 0)
+
+
+def _resting(judged: Judged, bounds: Bounds, counts: IntArray) -> IntArray:
+    """Room in clusters that work may not return to yet; better than none at all."""
+    case = judged.case
+    room = np.minimum(case.occupied + case.fits, _limit(judged, bounds))
+    return np.where(judged.sieved.open & (case.back.most < _UNLIMITED), np.maximum(room - counts, 0), 0)
+
+
+def _limit(judged: Judged, bounds: Bounds) -> IntArray:
+    """Most in each cluster by what people and the workload say, whatever the room."""
     most = judged.case.workload.spread.max_per_cluster
-    limit = np.minimum(bounds.most, _UNLIMITED if most is None else most)
-    return np.where(judged.sieved.open, np.minimum(judged.case.declared, np.maximum(limit - counts, 0)), 0)
+    return np.minimum(bounds.most, _UNLIMITED if most is None else most)
 
 
 def _together(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray, IntArray]:
     """All instances in the best cluster that takes them all, on nodes that are there if any cluster has those."""
-    total, most, zero = bounds.replicas, limits.most[0], np.zeros_like(limits.most[0])
-    later = _declared(judged, bounds, np.minimum(most, total))
+    total, zero = bounds.replicas, np.zeros_like(limits.most[0])
     worth = np.round(judged.worth + judged.stay * (limits.before[0] > 0), ROUND)
-    order = np.lexsort((-limits.tie[0], -worth, most < total, most + later < total))
-    if not len(order) or most[order[0]] + later[order[0]] < total:
-        return zero, zero
-    counts, waiting = zero.copy(), zero.copy()
-    counts[order[0]] = min(total, int(most[order[0]]))
-    waiting[order[0]] = total - counts[order[0]]
-    return counts, waiting
+    for most in (limits.most[0], limits.most[0] + _resting(judged, bounds, limits.most[0])):
+        later = _declared(judged, bounds, np.minimum(most, total))
+        order = np.lexsort((-limits.tie[0], -worth, most < total, most + later < total))
+        if len(order) and most[order[0]] + later[order[0]] >= total:
+            here = np.arange(len(zero)) == order[0]
+            counts = np.where(here, np.minimum(most, total), 0)
+            return counts, np.where(here, total - counts, 0)
+    return zero, zero
 
 
 def _preferred(judged: Judged, bounds: Bounds, counts: IntArray, limits: Limits) -> IntArray | None:
@@ -129,10 +147,9 @@ def _preferred(judged: Judged, bounds: Bounds, counts: IntArray, limits: Limits)
     full = judged.sieved.open & (counts >= limits.most[0]) & (bounds.most > limits.most[0])
     if judged.weighing.temperature > 0 or not judged.case.workload.splittable or not full.any():
         return None
-    most = judged.case.workload.spread.max_per_cluster
-    limit = np.minimum(bounds.most, _UNLIMITED if most is None else most)
-    roomy = np.where(judged.sieved.open, np.maximum(limit, limits.most[0]), limits.most[0])
-    ideal = _divided(judged, bounds.replicas, replace(limits, most=roomy[None, :]))
+    roomy = np.where(judged.sieved.open, np.maximum(_limit(judged, bounds), limits.most[0]), limits.most[0])
+    clusters = judged.case.workload.spread.min_clusters
+    ideal = _divided(judged, bounds.replicas, replace(limits, most=roomy[None, :]), clusters=clusters)
     return ideal if (ideal != counts).any() else None
 
 

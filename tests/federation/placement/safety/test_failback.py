@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from federation.placement.answer import Placement
+from federation.placement.pipeline import place
 from federation.placement.placer import Placer
-from federation.placement.terms import Terms
-from federation.snapshot import MemberState, Snapshot
+from federation.placement.terms import Home, Terms
+from federation.snapshot import MemberState, Snapshot, frozen
 from prewarm.settings import FactorWeights, PlacementPolicy
 from tests.federation.building import NOW, ClusterBuilder, cluster, fleet, workload
 
@@ -131,3 +132,18 @@ def test_what_overflowed_goes_back_when_there_is_room_again_but_not_at_once() ->
     placer.see(at(2, 6, 0, NOW + 310))
     placer.place(asked, terms=terms, now=NOW + 310)
     assert placer.homes == {}
+
+
+def test_what_fits_nowhere_else_need_not_wait_until_its_old_cluster_was_well_for_long() -> None:
+    """The gate keeps running work from moving back too early; it is no reason to leave instances unplaced."""
+    homes = frozen({"shop/f": Home(frozen({"a": 2}), NOW - 50)})
+    for splittable in (True, False):
+        asked = workload("shop/f", 4, asks={"cpu": "1"}, splittable=splittable)
+        two = fleet(
+            cluster("a", since=NOW - 10).nodes(cpu="8", memory="64Gi"),
+            cluster("b").nodes(cpu="3", memory="64Gi", free={"cpu": "1"}).runs("shop/f", 2),
+        )
+        made = place(two, asked, terms=replace(TERMS, homes=homes), now=NOW)
+        counts = {one.cluster: one.replicas for one in made.shares}
+        assert counts == ({"a": 1, "b": 3} if splittable else {"a": 4, "b": 0})
+        assert made.unplaced == 0
