@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 import pytest
 import trustme
-from aiohttp import web
 
 from federation.kubeconfig.access import Access, MemberSpec
 from federation.members.api import UnreachableError
@@ -124,29 +122,11 @@ async def test_the_environments_proxy_is_not_taken(monkeypatch: pytest.MonkeyPat
     assert proxy.asked == []
 
 
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are counted in /proc")
-async def test_leaving_a_member_that_does_not_stop_talking_leaves_no_connection_half_closed(
-    authority: trustme.CA,
-) -> None:
-    async def talk(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        while True:
-            await response.write(b"x" * 65_536 + b"\n")
-
-    async with fake_api(serving(authority, "127.0.0.1")) as api:
-        api.always(NODES, talk)
-        client = client_of(TlsAccess(spec_of(api.url), trusting(authority)))
-        await client.call("GET", "/version")
-        before = open_files()
-        for _ in range(5):
-            async with client.stream(NODES, query={}) as lines:
-                await anext(lines)
-            with pytest.raises(UnreachableError):
-                await client.call("GET", NODES, deadline_s=0.1)
-        await until(lambda: open_files() <= before, 5.0)
+async def test_a_watch_that_is_left_is_over_at_once_though_nobody_answers_the_good_bye(authority: trustme.CA) -> None:
+    async with fake_api(serving(authority, "127.0.0.1")) as api, http_proxy() as proxy:
+        client = client_of(TlsAccess(spec_of(api.url, proxy.url), trusting(authority)))
+        async with client.stream(NODES, query={"watch": "1", "resourceVersion": "100"}):
+            await api.watched(NODES)
+            proxy.frozen = True
+        await until(lambda: proxy.left == 1, 3.0)
         await client.close()

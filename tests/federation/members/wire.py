@@ -18,17 +18,23 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass
 class Proxy:
-    """Where it listens, and the destinations it was asked for."""
+    """Where it listens, the destinations it was asked for, and connections that clients ended.
+
+    `frozen`: what comes is swallowed and nothing is closed, as behind a firewall that forgot a connection.
+    """
 
     url: str = ""
     asked: list[str] = field(default_factory=list)
+    frozen: bool = False
+    left: int = 0
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, proxy: Proxy) -> None:
     with suppress(OSError):
         while data := await reader.read(65_536):
-            writer.write(data)
-            await writer.drain()
+            if not proxy.frozen:
+                writer.write(data)
+                await writer.drain()
     await _close(writer)
 
 
@@ -38,8 +44,12 @@ async def _close(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-async def _join(one: Stream, other: Stream) -> None:
-    await asyncio.gather(_pump(one[0], other[1]), _pump(other[0], one[1]))
+async def _join(client: Stream, server: Stream, proxy: Proxy) -> None:
+    async def up() -> None:
+        await _pump(client[0], server[1], proxy)
+        proxy.left += 1
+
+    await asyncio.gather(up(), _pump(server[0], client[1], proxy))
 
 
 @asynccontextmanager
@@ -77,7 +87,7 @@ async def http_proxy() -> AsyncIterator[Proxy]:
             client[1].write(b"HTTP/1.1 200 OK\r\n\r\n")
         else:
             server[1].write(b" ".join((method, url.path.encode(), rest)))
-        await _join(client, server)
+        await _join(client, server, proxy)
 
     async with _listening(serve, "http", proxy):
         yield proxy
@@ -100,7 +110,7 @@ async def socks_proxy(*, refuses: bool = False) -> AsyncIterator[Proxy]:
         proxy.asked.append(f"{host.decode() if kind == 3 else '.'.join(map(str, host))}:{port}")
         writer.write(b"\x05" + (b"\x02" if refuses else b"\x00") + b"\x00\x01\x7f\x00\x00\x01\x00\x00")
         if not refuses:
-            await _join(client, await asyncio.open_connection("127.0.0.1", port))
+            await _join(client, await asyncio.open_connection("127.0.0.1", port), proxy)
 
     async with _listening(serve, "socks5", proxy):
         yield proxy
