@@ -90,7 +90,7 @@ class Placer:
         placement = self.ask(workload, terms=terms, now=now)
         claims = self._claims(workload, placement, now + terms.policy.reserve_s)
         self._turn_to(reserve(withdraw(self.book, workload.key), claims))
-        self._note(placement)
+        self._note(placement, terms.policy.failback_s)
         return replace(placement, reserved_until=now + terms.policy.reserve_s) if claims else placement
 
     def place_all(self, workloads: Iterable[Workload], *, terms: Terms, now: float) -> tuple[Placement, ...]:
@@ -128,9 +128,11 @@ class Placer:
                 found.append(claim)
         return found
 
-    def _note(self, placement: Placement) -> None:
+    def _note(self, placement: Placement, failback_s: float) -> None:
         """Remember where it was at home, and count what moves."""
-        home = remember(self._homes.get(placement.workload), placement, self._ground.fleet.clusters)
+        home = remember(
+            self._homes.get(placement.workload), placement, self._ground.fleet.clusters, failback_s=failback_s
+        )
         if home is None:
             self._homes.pop(placement.workload, None)
         else:

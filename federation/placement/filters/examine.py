@@ -34,7 +34,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
     gone = fleet.facts.in_state(MemberState.DARK) > 0
-    stay = Stay(terms.homes.get(workload.key), np.where(gone, 0, before), fits)
+    stay = Stay(terms.homes.get(workload.key), workload.replicas, np.where(gone, 0, before), fits)
     return Case(
         fleet=fleet,
         workload=workload,

@@ -8,6 +8,7 @@ as at home there again, so that steadiness pulls it back instead of holding it a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ class Stay:
     """Where a workload was at home, None for nowhere else; before: (C,) what runs; fits: (C,) what more would fit."""
 
     home: Home | None
+    replicas: int
     before: IntArray
     fits: IntArray
 
@@ -65,27 +67,44 @@ def way_back(stay: Stay, clusters: tuple[Cluster, ...], *, now: float, failback_
             missing[at] = min(int(missing[at]), int(stay.fits[at]))
             if missing[at]:
                 said.append(f"{missing[at]} may return to {clusters[at].name}, well for {well_s:.0f} s")
-    return Return(_anchored(before, at_home, missing), most, tuple(said))
+    total = max(stay.replicas, int(at_home.sum()))
+    return Return(_anchored(before, at_home, missing, total=total), most, tuple(said))
 
 
-def _anchored(before: IntArray, at_home: IntArray, missing: IntArray) -> IntArray:
-    """`before` with the returning instances counted at home, taken from where they are more than at home."""
-    anchor = before + missing
-    surplus = np.maximum(before - at_home, 0)
-    wanted = int(missing.sum())
-    taken = np.clip(wanted - (np.cumsum(surplus) - surplus), 0, surplus)
-    anchored: IntArray = anchor - taken
+def _anchored(before: IntArray, at_home: IntArray, missing: IntArray, *, total: int) -> IntArray:
+    """What runs at home and what may return there; what runs elsewhere only as far as `total` is not reached by that.
+
+    So while a return is under way, with the new instances started and the old ones not yet gone, the old ones have no
+    pull of their own, and the return is not taken back.
+    """
+    home_part = np.minimum(before + missing, at_home)
+    elsewhere = before - np.minimum(before, at_home)
+    left = max(total - int(home_part.sum()), 0)
+    anchored: IntArray = home_part + np.clip(left - (np.cumsum(elsewhere) - elsewhere), 0, elsewhere)
     return anchored
 
 
-def remember(home: Home | None, placement: Placement, clusters: tuple[Cluster, ...]) -> Home | None:
-    """The home to keep after a decision: made when work has to leave or overflows, dropped when it is back."""
-    now_at = {share.cluster: share.replicas for share in placement.shares}
-    known = {one.name: one.state for one in clusters}
+def remember(
+    home: Home | None, placement: Placement, clusters: tuple[Cluster, ...], *, failback_s: float
+) -> Home | None:
+    """The home to keep after a decision: made when work has to leave or overflows, dropped when that is over.
+
+    It is over when nothing changes any more and all are back, or could have come back and had better places.
+    """
+    known = {one.name: one for one in clusters}
     if home is not None:
-        back = all(now_at.get(name, 0) >= count for name, count in home.shares.items() if name in known)
-        return None if back else home
-    left = [one.cluster for one in placement.shares if one.before and known.get(one.cluster) is MemberState.DARK]
-    if left:
-        return Home(frozen({one.cluster: one.before for one in placement.shares if one.before}), placement.at)
+        return home if _is_open(home, placement, known, failback_s) else None
+    lost = [share for share in placement.shares if share.before and known[share.cluster].state is MemberState.DARK]
+    if lost:
+        return Home(frozen({share.cluster: share.before for share in placement.shares if share.before}), placement.at)
     return Home(placement.preferred, placement.at) if placement.preferred else None
+
+
+def _is_open(home: Home, placement: Placement, known: Mapping[str, Cluster], failback_s: float) -> bool:
+    """Whether something may still return."""
+    changes = any(share.replicas != share.before for share in placement.shares)
+    if changes or placement.vetoes or placement.preferred:
+        return True
+    now_at = {share.cluster: share.replicas for share in placement.shares}
+    missing = [known[name] for name, count in home.shares.items() if name in known and now_at.get(name, 0) < count]
+    return any(well_for_s(one, placement.at) < failback_s for one in missing)

@@ -267,3 +267,23 @@ def test_an_empty_fleet_and_nothing_to_place() -> None:
     assert place(fleet(), workload(replicas=2), now=NOW).unplaced == 2
     nothing = place(fleet(cluster("a").nodes(cpu="8", memory="8Gi")), workload(replicas=0), now=NOW)
     assert (nothing.shares, nothing.unplaced) == ((), 0)
+
+
+def test_a_move_that_is_under_way_is_not_taken_back() -> None:
+    """From the decision on, through surge and drain, the answer to the same question stays the same."""
+    keen = Terms(policy=PlacementPolicy(weights=FactorWeights(network=3.0, steadiness=0.5)))
+    asked = workload(replicas=4, callers=(Caller(10.0, cluster="near"),))
+
+    def at(far: int, near: int, ready: int) -> Snapshot:
+        here = cluster("near").nodes(cpu="32", memory="64Gi")
+        there = cluster("far").nodes(cpu="32", memory="64Gi")
+        here = here.runs("shop/checkout", near, ready=ready) if near else here
+        there = there.runs("shop/checkout", far) if far else there
+        return fleet(there, here, wiring=Wiring(delay_ms={("far", "near"): 200.0}))
+
+    placer = Placer(at(4, 0, 0))
+    for step, (far, near, ready) in enumerate([(4, 0, 0), (4, 4, 0), (4, 4, 2), (2, 4, 2), (0, 4, 4)]):
+        placer.see(at(far, near, ready))
+        made = placer.place(asked, terms=keen, now=NOW + step)
+        assert {name: n for name, n in counts(made).items() if n} == {"near": 4}
+    assert [count for _, count in placer.moves] == [4]

@@ -81,6 +81,39 @@ def test_fifteen_apps_that_lose_their_cluster_go_ten_and_five_and_later_all_come
     assert sum(count for _, count in world.placer.moves) == 15
 
 
+def test_a_return_that_is_under_way_is_not_taken_back() -> None:
+    """New instances have started at home, the old ones still run: every further look gives the same answer."""
+    asked = workload("shop/f", 2, asks={"cpu": "1"})
+
+    def at(here: tuple[int, int], there: tuple[int, int], now: float) -> Snapshot:
+        a = cluster("a").nodes(cpu="8", memory="64Gi").seen(0, now)
+        b = cluster("b").nodes(cpu="8", memory="64Gi").seen(0, now)
+        pairs = ((a, here), (b, there))
+        return fleet(*(one.runs("shop/f", n, ready=ready) if n else one for one, (n, ready) in pairs))
+
+    home = {"shop/f": Home(frozen({"a": 2}), NOW - 900)}
+    placer = Placer(at((0, 0), (2, 2), NOW), homes=home)
+    steps = [((0, 0), (2, 2)), ((2, 0), (2, 2)), ((2, 1), (2, 2)), ((2, 2), (1, 1)), ((2, 2), (0, 0))]
+    for late, (here, there) in enumerate(steps):
+        placer.see(at(here, there, NOW + late))
+        made = placer.place(asked, terms=TERMS, now=NOW + late)
+        assert {one.cluster: one.replicas for one in made.shares if one.replicas} == {"a": 2}
+    assert placer.homes == {}
+
+
+def test_a_home_that_is_no_longer_the_better_place_is_forgotten() -> None:
+    asked = workload("shop/f", 2, asks={"cpu": "1"})
+    two = fleet(
+        cluster("a", price=1000.0).nodes(cpu="8", memory="64Gi"),
+        cluster("b", price=0.1).nodes(cpu="8", memory="64Gi").runs("shop/f", 2),
+    )
+    placer = Placer(two, homes={"shop/f": Home(frozen({"a": 2}), NOW - 900)})
+    dear = replace(TERMS, policy=replace(TERMS.policy, weights=FactorWeights(price=20.0)))
+    made = placer.place(asked, terms=dear, now=NOW)
+    assert {one.cluster: one.replicas for one in made.shares} == {"b": 2}
+    assert placer.homes == {}
+
+
 def test_a_cluster_that_fails_again_while_it_recovers_starts_to_wait_anew() -> None:
     world = World()
     world.decide(NOW)
