@@ -1,0 +1,74 @@
+"""The rules that a learned policy is measured against, each as weights of the named factors by kind of pod.
+
+Published settings where there are any. A factor of weight 1e-6 breaks ties at random, as the kube-scheduler does; where
+a published rule only says which cluster, the scheduler's default scorers choose the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnn.published.kernel.layout import KINDS, NODE_FACTORS, SIZE
+from prewarm.domain import FloatArray
+from prewarm.settings import FactorWeights
+
+_TIES = {"random": 1e-6}
+_DEFAULT = {"least_allocated": 1.0, "balanced": 1.0}
+_INSIDE = {name: 1e-3 * weight for name, weight in _DEFAULT.items()}
+_FACTOR_NAMES = tuple(FactorWeights.__dataclass_fields__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """weights: by kind of pod (`KINDS`), factors by name; temperature: by kind. target_load: of load-aware packing."""
+
+    name: str
+    weights: Mapping[str, Mapping[str, float]]
+    temperature: Mapping[str, float]
+    target_load: float = 0.4
+
+    @classmethod
+    def same(cls, name: str, weights: Mapping[str, float]) -> Rule:
+        """One set of weights for all kinds, always the best cluster."""
+        return cls(name, dict.fromkeys(KINDS, weights), dict.fromkeys(KINDS, 0.0))
+
+    @property
+    def table(self) -> FloatArray:
+        """(3, F + 1) as the simulator takes it, the temperature last."""
+        table = np.zeros((len(KINDS), SIZE + 1))
+        for row, kind in enumerate(KINDS):
+            for name, weight in {**_TIES, **self.weights[kind]}.items():
+                table[row, NODE_FACTORS.index(name)] = weight
+            table[row, SIZE] = self.temperature[kind]
+        return table
+
+
+def default_rule() -> Rule:
+    """The kube-scheduler's default scorers of resources."""
+    return Rule.same("kube-scheduler default", _DEFAULT)
+
+
+def ours() -> Rule:
+    """The fixed rule of this project with its default weights."""
+    defaults = FactorWeights()
+    return Rule.same("fixed rule", {name: float(getattr(defaults, name)) for name in _FACTOR_NAMES})
+
+
+def baselines() -> tuple[Rule, ...]:
+    """All of them, the default first."""
+    return (
+        default_rule(),
+        Rule.same("random", {"random": 1.0}),
+        Rule.same("most allocated", {"most_allocated": 1.0}),
+        Rule.same("network-aware (Diktyo)", {"peers": 1.0, **_INSIDE}),
+        Rule.same("target load (Trimaran)", {"target_load": 1.0}),
+        Rule.same("FGD", {"fragmentation": 1.0}),
+        Rule.same("FGD with future fill", {"future_fill": 1.0}),
+        Rule.same("Karmada static weight", {"equal_share": 1.0, **_INSIDE}),
+        Rule.same("Karmada available replicas", {"room_share": 1.0, **_INSIDE}),
+        Rule.same("Karmada aggregated", {"aggregated": 1.0, **_INSIDE}),
+        ours(),
+    )
