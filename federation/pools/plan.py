@@ -148,42 +148,64 @@ class _Work:
             worst = np.where(fresh > 0, self.value, np.inf).min(axis=1)
             open_to = (self.room[None, :] >= self.pools.size[:, None]) & self.limits.allowed
             rows = np.flatnonzero(np.where(open_to, self.value, -np.inf).max(axis=1) > worst + _GAIN)
-            if not len(rows) or not self._move(rows, fresh[rows], self.value[rows], _UNLIMITED).any():
+            if not len(rows) or not self._better(rows, fresh[rows], stay=0.0, most=_UNLIMITED).any():
                 return
 
     def improve(self, before: IntArray, floor: IntArray, steadiness: Steadiness) -> IntArray:
-        """Move the instances that gain most, up to the number allowed; how many of each pool did, (n,)."""
+        """Move the instances that gain most, up to the number allowed; how many of each pool did, (n,).
+
+        Those that are away from home come first: there, not moving is worth nothing, and returning is.
+        """
         moved = np.zeros(len(self.pools), dtype=np.int64)
         held = np.clip(self.plan - floor, 0, before)
         rows = np.flatnonzero(held.any(axis=1))
         if steadiness.moves == 0 or not len(rows):
             return moved
-        home = before if steadiness.anchor is None else steadiness.anchor
-        share = home[rows] / np.maximum(home[rows].sum(axis=1, keepdims=True), 1)
-        moved[rows] = self._move(rows, held[rows], self.value[rows] + steadiness.stay * share, steadiness.moves)
+        if steadiness.anchor is not None:
+            moved[rows] = self._return(rows, held[rows], steadiness.anchor[rows], steadiness)
+        left = steadiness.moves - int(moved.sum())
+        held = np.clip(self.plan - floor, 0, before)
+        moved[rows] += self._better(rows, held[rows], stay=steadiness.stay, most=left)
         return moved
 
-    def _move(self, rows: IntArray, movable: IntArray, value: FloatArray, most: int) -> IntArray:
-        """Move up to `most` of the `movable` (m, c) instances to where they are liked more; how many of each pool.
+    def _return(self, rows: IntArray, held: IntArray, home: IntArray, steadiness: Steadiness) -> IntArray:
+        plan, value = self.plan[rows], self.value[rows]
+        lacking = np.clip(home - plan, 0, self.limits.most[rows] - plan)
+        surplus = np.clip(plan - home, 0, held)
+        return self._move(rows, (lacking, value + steadiness.stay), (surplus, value), steadiness.moves)
 
-        The new place is taken before the old one is given up, so nobody loses an instance to another's move.
+    def _better(self, rows: IntArray, movable: IntArray, *, stay: float, most: int) -> IntArray:
+        """Towards the targets, where that gains more than `stay` an instance."""
+        plan, value = self.plan[rows], self.value[rows]
+        goal = self._targets(rows, self.wanted[rows], self._usable(rows) | (plan > 0), value)
+        lacking = np.clip(goal - plan, 0, self.limits.most[rows] - plan)
+        surplus = np.clip(plan - goal, 0, movable)
+        told = self._told(rows)[:, None]
+        there, here = np.where(told, 1.0, value), np.where(told, 0.0, value + stay)
+        return self._move(rows, (lacking, there), (surplus, here), most)
+
+    def _move(
+        self, rows: IntArray, there: tuple[IntArray, FloatArray], here: tuple[IntArray, FloatArray], most: int
+    ) -> IntArray:
+        """Move up to `most` instances; there: places to take and how they are liked, here: those to give up, (m, c).
+
+        The new place is taken before the old one is given up, so nobody loses an instance to another's move. Returns
+        how many of each pool moved, (m,).
         """
         plan, usable = self.plan[rows], self._usable(rows)
-        goal = self._targets(rows, self.wanted[rows], usable | (plan > 0), value)
-        lacking = np.where(usable, np.clip(goal - plan, 0, self.limits.most[rows] - plan), 0)
-        liked = np.where(self._told(rows)[:, None], np.where(goal > plan, 1.0, 0.0), value)
-        best = np.where(lacking > 0, liked, -np.inf).max(axis=1)
-        surplus = np.clip(plan - goal, 0, movable)
-        surplus = np.where(liked + _GAIN < best[:, None], surplus, 0)
-        gain = best - np.where(surplus > 0, liked, np.inf).min(axis=1)
+        lacking, surplus = np.where(usable, there[0], 0), here[0]
+        best = np.where(lacking > 0, there[1], -np.inf).max(axis=1)
+        surplus = np.where(here[1] + _GAIN < best[:, None], surplus, 0)
+        worst = np.where(surplus > 0, here[1], np.inf).min(axis=1)
+        lacking, gain = np.where(there[1] > worst[:, None] + _GAIN, lacking, 0), best - worst
         order = np.lexsort((self.pools.seed[rows], -gain))
         count = np.minimum(surplus.sum(axis=1), lacking.sum(axis=1))
         count[order] = np.clip(most - (np.cumsum(count[order]) - count[order]), 0, count[order])
-        asked = in_order(count, lacking, liked)
+        asked = in_order(count, lacking, there[1])
         row, column = np.nonzero(asked)
         self._take(rows[row], column, asked[row, column])
         moved: IntArray = self.plan[rows].sum(axis=1) - plan.sum(axis=1)
-        gone = in_order(moved, surplus, -liked)
+        gone = in_order(moved, surplus, -here[1])
         self.plan[rows] -= gone
         self.room += self.pools.size[rows] @ gone
         return moved

@@ -87,7 +87,7 @@ class Preference:
 class Steadiness:
     """How many instances may move for the better, beyond what the change of demand asks for.
 
-    stay: what it is worth to a whole pool not to move, in value. anchor: (n, c) where pools count as being; None is
+    stay: what it is worth to an instance not to move, in value. anchor: (n, c) where pools count as being; None is
     where they were. A pool that had to leave its home and counts as being there returns as soon as it may.
     """
 

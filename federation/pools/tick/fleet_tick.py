@@ -51,13 +51,15 @@ class FleetTerms:
     """What holds while a fleet tick is planned.
 
     promised_mib: by cluster, room that placements of other workloads reserved and that is not yet seen taken.
-    priority: by function key, 0 where absent.
+    priority: by function key, 0 where absent. followed: (n,) whether anybody carries a function's plan out; one that
+    nobody does (in shadow) starts every time from what members report. None is everybody.
     """
 
     policy: PlacementPolicy = field(default_factory=PlacementPolicy)
     overrides: tuple[Override, ...] = ()
     promised_mib: Mapping[str, int] = field(default_factory=frozen)
     priority: Mapping[FunctionKey, int] = field(default_factory=frozen)
+    followed: BoolArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,10 @@ def plan_fleet(
     observed = {name: report.wanted for name, report in reports.items()}
     before = _aligned(last, keys, sites.names, None if last is None else last.answer.plan, observed)
     anchor = _aligned(last, keys, sites.names, None if last is None else last.anchor, observed)
+    if terms.followed is not None:
+        as_it_is = _aligned(None, keys, sites.names, None, observed)
+        before = np.where(terms.followed[:, None], before, as_it_is)
+        anchor = np.where(terms.followed[:, None], anchor, as_it_is)
     size = np.maximum(np.rint(tick.policy.memory_gb * 1e9 / MIB), 1).astype(np.int64)
     held_mib = np.array([int(reports[name].bound @ size) for name in sites.names], dtype=np.int64)
     values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)

@@ -60,7 +60,7 @@ class Callers:
 class Values:
     """total: (n, c). factors: by name, its weight and its values, which broadcast to (n, c).
 
-    stay: what it is worth to a whole pool not to move, in the unit of `total`.
+    stay: what it is worth to an instance not to move, in the unit of `total`.
     """
 
     total: FloatArray

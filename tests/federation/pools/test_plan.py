@@ -160,6 +160,41 @@ def test_improving_moves_are_counted_and_need_a_gain() -> None:
     assert moved.improved.tolist() == [3, 0]
 
 
+def test_a_pool_in_two_places_is_not_drawn_to_the_larger_part() -> None:
+    plan = plan_pools(
+        demand([4]),
+        rooms([9, 9]),
+        preference=liking([0.5, 0.5]),
+        previous=ints([[1, 3]]),
+        steadiness=Steadiness(moves=9, stay=0.3),
+    )
+
+    assert plan.plan.tolist() == [[1, 3]]
+
+
+def test_those_away_from_home_return_and_no_more_of_them_than_belong_there() -> None:
+    steady = Steadiness(moves=9, stay=0.3, anchor=ints([[2, 2]]))
+    question = (demand([4]), rooms([9, 9]))
+    back = plan_pools(*question, preference=liking([0.4, 0.6]), previous=ints([[0, 4]]), steadiness=steady)
+    assert back.plan.tolist() == [[2, 2]]
+    assert back.improved.tolist() == [2]
+
+    worse = plan_pools(*question, preference=liking([0.2, 0.6]), previous=ints([[0, 4]]), steadiness=steady)
+    assert worse.plan.tolist() == [[0, 4]]
+    limited = Steadiness(moves=1, stay=0.3, anchor=ints([[2, 2]]))
+    one = plan_pools(*question, preference=liking([0.4, 0.6]), previous=ints([[0, 4]]), steadiness=limited)
+    assert one.plan.tolist() == [[1, 3]]
+
+
+def test_told_shares_are_moved_to_as_far_as_moves_allow() -> None:
+    told = Preference(np.array([[0.9, 0.1]]), shares=np.array([[1.0, 3.0]]))
+    plan = plan_pools(
+        demand([4]), rooms([9, 9]), preference=told, previous=ints([[4, 0]]), steadiness=Steadiness(moves=2, stay=0.9)
+    )
+
+    assert plan.plan.tolist() == [[2, 2]]
+
+
 def test_a_move_for_the_better_never_costs_another_its_place() -> None:
     plan = plan_pools(
         demand([2, 2]),

@@ -267,6 +267,19 @@ def test_functions_and_clusters_that_appear_keep_the_plan_of_the_others() -> Non
     assert second.answer.moved == 0
 
 
+def test_in_shadow_every_plan_starts_from_what_members_report() -> None:
+    here = {"shop/f0": Running(wanted=2, existing=2, ready=2), "shop/f1": Running(wanted=1, existing=1, ready=1)}
+    members = (member("a", running=here), member("b"))
+    tick = tick_of(sure(4, 4))
+    shadow = FleetTerms(POLICY, followed=np.array([False, True]))
+    first = planned(tick, *members, terms=shadow)
+    second = planned(tick, *members, last=first, terms=shadow, now=NOW + 60)
+
+    assert first.answer.before.tolist() == [[2, 0], [1, 0]]
+    assert second.answer.before.tolist() == [[2, 0], first.answer.plan[1].tolist()]
+    assert second.answer.plan.tolist() == first.answer.plan.tolist()
+
+
 def test_a_fleet_without_clusters_places_nothing_and_says_so() -> None:
     plan = planned(tick_of(sure(2)))
 
