@@ -76,6 +76,7 @@ def test_one_summary_changes_at_a_time(world: LargeFleet) -> None:
 def test_decisions_are_measured_and_room_is_held(world: LargeFleet) -> None:
     measured = measure(world, 30, lambda *_: None)
     assert (measured.ms > 0).all()
+    assert (measured.cpu_ms > 0).all()
     assert measured.claims >= 30
     assert measured.passed > 10
     assert world.snapshot.clusters[0].nodes.allocatable[:, CPU].min() > 0
