@@ -62,12 +62,24 @@ class EmbeddedFleet:
             payload_kib=own.payload_kib[known],
         )
 
-    def apply(self, plan: FleetPlan, now: float) -> None:
-        """Hand the plan of the world's own functions to its clusters."""
+    def existing(self) -> IntArray:
+        """Ready or starting instances of the world's functions over all clusters, (n,)."""
+        total: IntArray = self.clusters.instances.existing().sum(axis=1)
+        return total
+
+    def apply(self, plan: FleetPlan, now: float, *, kept_alive: Int32Array) -> None:
+        """Hand the plan of the world's own functions to its clusters.
+
+        kept_alive: (n,) what a function that nobody decides for falls back to where it is, -1 for the others.
+        """
         wanted = np.zeros((len(self._rows), len(self.clusters.names)), dtype=np.int64)
         here, there = self._both(plan.keys)
         columns = [plan.names.index(name) for name in self.clusters.names]
         wanted[there] = plan.answer.plan[here][:, columns]
+        alone = kept_alive >= 0
+        there_now = self.clusters.instances.existing()[alone]
+        before = np.cumsum(there_now, axis=1) - there_now
+        wanted[alone] = np.clip(kept_alive[alone, None] - before, 0, there_now)
         self.clusters.apply(wanted, now)
 
     def need(self, need: IntArray | Int32Array, now: float) -> IntArray:

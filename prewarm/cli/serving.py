@@ -37,6 +37,7 @@ from prewarm.loop.service import TickLoop, run_until
 from prewarm.loop.tick import Parts
 from prewarm.settings import Settings
 from prewarm.sim.world import World
+from prewarm.sim.world_calls import Population
 from prewarm.store import Store
 from prewarm.telemetry import Metrics, log_to_stderr, without_password
 
@@ -190,11 +191,12 @@ async def _compose(
     await keeper.recall(Mode.ACTIVE if plan.world and not plan.mode_chosen else settings.serve.mode)
     oracle = LevelOracle(fleet, model)
     if start is not None:
-        world = World(start.seed, start.minute)
-        worlds.connect(world, fleet, keeper)
-        ticks = TickLoop(fleet, Parts((world,), world, oracle, world, 0), worlds.recorder(world, keeper))
+        world, part = await _simulated(start, fleet, keeper, store)
+        ticks = TickLoop(
+            fleet, Parts((world,), world, oracle, part.applier, 0, part.divider), worlds.recorder(world, keeper)
+        )
         past = worlds.past_of(world, fleet, keeper, fresh=start.fresh)
-        return Running(plan, fleet, keeper, ticks, certificates, past)
+        return Running(plan, fleet, keeper, ticks, certificates, past, part)
     recorded = RecordOnly(fleet)
     past = partial(_recall_pools, recorded, keeper)
     if plan.places is None:
@@ -203,6 +205,22 @@ async def _compose(
     part = await _real_fleet(plan.places, settings, store, fleet, recorded=recorded, stack=stack)
     parts = Parts((), part.platform, oracle, part.applier, PUSH_LAG_MIN, part.divider)
     return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past, part)
+
+
+async def _simulated(start: worlds.WorldStart, fleet: Fleet, keeper: Keeper, store: Store) -> tuple[World, FleetPart]:
+    """The world and its clusters."""
+    from federation.sim.embedded import EmbeddedFleet
+    from prewarm.cli.world_fleet import simulated_fleet
+
+    made: list[EmbeddedFleet] = []
+
+    def ground(people: Population) -> EmbeddedFleet:
+        made.append(EmbeddedFleet(start.seed, people))
+        return made[0]
+
+    world = World(start.seed, start.minute, ground=ground)
+    worlds.connect(world, fleet, keeper)
+    return world, await simulated_fleet(world, made[0], fleet, store)
 
 
 async def _real_fleet(

@@ -3,7 +3,8 @@
 It is a source (its teams' gateways push their counts like any other), a platform (instances that are warm) and an
 applier (it does what is decided), so the service runs the very code that it runs against a cluster. Where the mode lets
 nobody decide, its pools follow a keep-alive of ten minutes, as a platform without prewarm would. Now and then one
-team's gateway is silent for some minutes, so that a held decision can be seen.
+team's gateway is silent for some minutes, so that a held decision can be seen. Its instances are a number a function,
+or stand on a ground that says where they run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +23,20 @@ from prewarm.policy.columns import Measured
 from prewarm.sim.world_calls import DAY_MIN, Population, day_counts, population
 
 KEEP_ALIVE_MIN = 10
+
+
+class Ground(Protocol):
+    """Where instances run, in the rows of the world's population."""
+
+    def existing(self) -> IntArray:
+        """Instances that are ready or starting, (n,)."""
+        ...
+
+    def need(self, need: IntArray | Int32Array, now: float) -> IntArray:
+        """Calls need so many instances, (n,): how many of them start cold, (n,)."""
+        ...
+
+
 Push = Callable[[str, int, Sequence[Event]], Awaitable[object]]
 SILENT_EVERY_MIN = 420
 SILENT_MIN = 12
@@ -29,7 +45,14 @@ SILENT_MIN = 12
 class World:
     """A population of functions from `start_minute` on; everything it does follows from its seed and the decisions."""
 
-    def __init__(self, seed: int, start_minute: int, *, functions: int = 200) -> None:
+    def __init__(
+        self,
+        seed: int,
+        start_minute: int,
+        *,
+        functions: int = 200,
+        ground: Callable[[Population], Ground] | None = None,
+    ) -> None:
         self.seed = seed
         self.people: Population = population(seed, functions)
         self.done_until = start_minute
@@ -38,6 +61,7 @@ class World:
         """Whether the service's decisions are carried out for a function; set by whoever wires the parts."""
         n = len(self.people.keys)
         self._rows = {key: row for row, key in enumerate(self.people.keys)}
+        self.ground = None if ground is None else ground(self.people)
         self._pool: Int32Array = np.zeros(n, dtype=np.int32)
         self._recent: Int32Array = np.zeros((KEEP_ALIVE_MIN, n), dtype=np.int32)
         self.cold_starts: IntArray = np.zeros(n, dtype=np.int64)
@@ -71,6 +95,8 @@ class World:
         """Set the pools to what a keep-alive of ten minutes would hold at the start."""
         self._recent[:] = [self._need(self.done_until - back) for back in range(KEEP_ALIVE_MIN, 0, -1)]
         self._pool = self._recent.max(axis=0)
+        if self.ground is not None:
+            self.ground.need(self._pool, self.done_until * 60.0)
 
     async def collect(self, now: float) -> None:
         """Let the minutes before `now` happen, and push what the gateways saw of them."""
@@ -83,7 +109,8 @@ class World:
     def warm(self, keys: Sequence[FunctionKey]) -> Int32Array:
         """Instances that are warm now, (n,)."""
         rows = np.array([self._rows.get(key, -1) for key in keys], dtype=np.int64)
-        return np.where(rows >= 0, self._pool[rows], 0).astype(np.int32)
+        pool = self._pool if self.ground is None else self.ground.existing()
+        return np.where(rows >= 0, pool[rows], 0).astype(np.int32)
 
     def measured(self, keys: Iterable[FunctionKey]) -> Measured:
         """Memory and start-up time of the functions, NaN for those of others."""
@@ -94,8 +121,8 @@ class World:
 
     async def apply(self, decisions: tuple[Decision, ...]) -> frozenset[str]:
         """Start and stop what was decided; functions that nobody decides for fall back to their keep-alive."""
-        alone = np.array([not self.managed(key) for key in self.people.keys], dtype=np.bool_)
-        self._pool = np.where(alone, self._recent.max(axis=0), self._pool).astype(np.int32)
+        alone = self.kept_alive()
+        self._pool = np.where(alone >= 0, alone, self._pool).astype(np.int32)
         done = set()
         for made in decisions:
             row = self._rows.get(made.function)
@@ -103,6 +130,12 @@ class World:
                 self._pool[row] = made.to_count
                 done.add(made.id)
         return frozenset(done)
+
+    def kept_alive(self) -> Int32Array:
+        """What the platform's own keep-alive holds of functions that nobody decides for, -1 for the others, (n,)."""
+        alone = np.array([not self.managed(key) for key in self.people.keys], dtype=np.bool_)
+        kept: Int32Array = np.where(alone, self._recent.max(axis=0), -1).astype(np.int32)
+        return kept
 
     def is_silent(self, team: str, minute: int) -> bool:
         """Whether this team's gateway says nothing of `minute`."""
@@ -117,8 +150,11 @@ class World:
     def _happen(self, minute: int) -> None:
         """Calls beyond the pool start an instance cold; it stays until somebody lets it go."""
         need = self._need(minute)
-        self.cold_starts += np.maximum(need - self._pool, 0)
-        self._pool = np.maximum(self._pool, need)
+        if self.ground is None:
+            self.cold_starts += np.maximum(need - self._pool, 0)
+            self._pool = np.maximum(self._pool, need)
+        else:
+            self.cold_starts += self.ground.need(need, minute * 60.0)
         self._recent = np.roll(self._recent, -1, axis=0)
         self._recent[-1] = need
 

@@ -64,7 +64,7 @@ def stepped(fleet: EmbeddedFleet, tick: TickDecisions, calls_per_s: FloatArray, 
     """One tick of the fleet: look, plan, carry out."""
     now, callers = tick.now, fleet.callers(tick.state.keys, calls_per_s, tick.now)
     plan = plan_fleet(tick, fleet.snapshot(now), last, callers=callers, terms=FleetTerms(), now=now)
-    fleet.apply(plan, now)
+    fleet.apply(plan, now, kept_alive=np.full(len(fleet.existing()), -1, np.int32))
     return plan
 
 
