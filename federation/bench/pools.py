@@ -5,7 +5,8 @@ largest remainders over the clusters' capacity that agent-sandbox's fleet propos
 memory of the last plan), and a greedy planner that takes the pools one by one, the largest first. Both are given the
 same columns. For the smaller size the value of the plan from nothing is set against the linear program over all pools,
 which no plan can beat. Seconds are medians; memory is simulated, and nothing is published to any cluster, which the
-anchor's 2.5 s for 3,000 pools on 6 clusters include.
+anchor's 2.5 s for 3,000 pools on 6 clusters include. Whole ticks of a fleet, with values, pools by region and limits,
+are shown beside, without a goal.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron
 
+from federation.bench.pools_tick import fleet_tick_row
 from federation.bench.pools_world import PoolWorld, make_world
 from federation.pools.plan import plan_pools
 from federation.pools.question import PoolDemand
@@ -28,6 +30,7 @@ from prewarm.domain import FloatArray, IntArray, PrewarmError
 
 SIZES = ((3_000, 6), (10_000, 100))
 LIMITS_S = {(3_000, 6): 0.5, (10_000, 100): 2.5}
+TICK_SIZES = ((50_000, 3), (3_000, 100))
 SEEDS, REPEATS = 3, 3
 Planner = Callable[[PoolWorld, PoolDemand, IntArray | None], IntArray]
 
@@ -83,6 +86,8 @@ def run(
                 seconds[size] = max(float(one["seconds"]) for one in measured)
                 exact += [float(one["exact"]) for one in measured]
                 moves += [float(one["moves"]) / max(1.0, float(one["change"])) for one in measured]
+    progress(1.0, "whole ticks of a fleet")
+    rows += [fleet_tick_row(*size, seed) for size in TICK_SIZES]
     if not quick:
         progress(1.0, "linear program")
         rows.append(_against_bound(make_world(*SIZES[0], seed)))

@@ -112,7 +112,8 @@ def plan_fleet(
     values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)
     limits = limits_of(sites, before, size)
     heard = spoken(limits, terms.overrides, rows=tick.state.rows, names=sites.names, before=before, now=now)
-    opened, wanted, parts = _opened(tick, sites, callers, values, limits=limits, last=last, rule=_rule(policy))
+    liked = values.total + values.stay * (anchor > 0)
+    opened, wanted, parts = _opened(tick, sites, callers, liked, limits=limits, last=last, rule=_rule(policy))
     recent = tuple(one for one in (() if last is None else last.moves) if now - one[0] < HOUR_S)
     promised = np.array([terms.promised_mib.get(name, 0) for name in sites.names], dtype=np.int64)
     answer = plan_pools(
@@ -183,15 +184,18 @@ def _opened(
     tick: TickDecisions,
     sites: Sites,
     callers: Callers,
-    values: Values,
+    liked: FloatArray,
     *,
     limits: Limits,
     last: FleetPlan | None,
     rule: OpeningRule,
 ) -> tuple[OpenPools, IntArray, FloatArray | None]:
-    """The pools of each function, its instances in all, and the parts of them that each pool is to hold."""
+    """The pools of each function, its instances in all, and the parts of them that each pool is to hold.
+
+    liked: (n, c) values with what staying is worth; the shared pool is where that is most.
+    """
     usable = limits.allowed & ~sites.full[None, :] & (limits.most > 0)
-    home = np.where(usable, values.total, -np.inf).argmax(axis=1) if len(sites) else np.zeros(len(usable), np.int64)
+    home = np.where(usable, liked, -np.inf).argmax(axis=1) if len(sites) else np.zeros(len(usable), np.int64)
     delay_ms = sites.from_regions(callers.regions)
     delay_s = np.where(np.isfinite(delay_ms), delay_ms, UNKNOWN_DELAY_MS) / 1000
     demand = Demand(

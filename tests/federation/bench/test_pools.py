@@ -9,8 +9,11 @@ import pytest
 
 from federation.bench import pools as bench
 from federation.bench.pools import by_capacity, greedy, ours, value_bound
+from federation.bench.pools_tick import fleet_tick_row
 from federation.bench.pools_world import CHANGED, MEAN, SLACK, PoolWorld, make_world, zipf_demand
 from tests.federation.pools.made import demand, ints, rooms
+
+TIMES = {"fleet tick s", "us per function"}
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +87,23 @@ def test_no_planner_beats_the_bound_and_ours_is_near_it(small: PoolWorld) -> Non
 def test_the_benchmark_has_its_goals_and_meets_what_a_small_size_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "SIZES", ((120, 4), (200, 6)))
     monkeypatch.setattr(bench, "LIMITS_S", {(120, 4): 5.0, (200, 6): 5.0})
+    monkeypatch.setattr(bench, "TICK_SIZES", ((60, 2),))
     result = bench.run(Path("absent"), seed=1, quick=True, progress=lambda *_: None)
 
     goals = {goal.name: goal for goal in result.goals}
     assert list(goals) == ["seconds_120x4", "seconds_200x6", "exact", "moves"]
     assert result.met
     assert goals["moves"].value == pytest.approx(1.0)
-    assert [row["planner"] for row in result.rows] == [*bench.PLANNERS] * 2
+    assert [row["planner"] for row in result.rows[:6]] == [*bench.PLANNERS] * 2
+    whole = result.rows[6]
+    assert (whole["functions"], whole["over clusters"], whole["unplaced"]) == (60, 2, 0)
+
+
+def test_a_whole_tick_of_a_fleet_repeats_and_a_second_one_moves_nothing() -> None:
+    one, two = fleet_tick_row(300, 4, seed=5), fleet_tick_row(300, 4, seed=5)
+
+    assert {name: value for name, value in one.items() if name not in TIMES} == {
+        name: value for name, value in two.items() if name not in TIMES
+    }
+    assert one["moved"] == 0
+    assert int(str(one["instances"])) > 100
