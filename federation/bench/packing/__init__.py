@@ -1,0 +1,1 @@
+"""How well rules of placement pack the public openb trace (benchmarks W2): baselines, ours, an upper bound."""

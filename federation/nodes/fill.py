@@ -1,0 +1,109 @@
+"""Future fill: what a node in some state would still take of the forecast (benchmarks B5; ours).
+
+Each of K sequences of offers is placed into the node in order, whatever fits; the value is the mean taken, in
+thousandths of GPUs, or of cores where the mix has no GPUs. All nodes and all sequences advance together, one offer at a
+time. Costs about 20 us for each offer of the longest sequence and 100 nodes; a state needs it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from federation.nodes.mix import COUNT, CPU, GAIN, MASK, MEMORY, MILLI
+from federation.nodes.offers import Offers
+from federation.nodes.rows import MIB, Rows
+from federation.snapshot import GPU_WHOLE
+from prewarm.domain import BoolArray, FloatArray, IntArray
+
+
+class States(Protocol):
+    """Node states as placement keeps them: kind, cpu, memory (bytes): (k,); gpu: (k, D)."""
+
+    @property
+    def kind(self) -> IntArray: ...
+    @property
+    def cpu(self) -> IntArray: ...
+    @property
+    def memory(self) -> IntArray: ...
+    @property
+    def gpu(self) -> IntArray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FutureFill:
+    """A measure of node states. model_of: number among the mix's models, by number of the kind of node."""
+
+    offers: Offers
+    model_of: Sequence[int] = ()
+
+    def value(self, states: States) -> FloatArray:
+        """(k,) what each state would still take, in thousandths."""
+        models = np.array([*self.model_of, 0], dtype=np.int64)
+        kind = np.minimum(states.kind, len(self.model_of))
+        return fill(Rows(states.cpu, states.memory // MIB, models[kind], states.gpu), self.offers)
+
+
+def fill(rows: Rows, offers: Offers) -> FloatArray:
+    """Mean taken by each row over the sequences, (g,)."""
+    spans = offers.spans[-1]
+    if not len(rows) or not len(spans):
+        return np.zeros(len(rows))
+    state = _Filling.start(rows, len(spans))
+    for step in range(offers.longest):
+        at = spans[:, 0] + step
+        live = at < spans[:, 1]
+        state.offer(offers.table[np.where(live, at, 0)], live)
+    mean: FloatArray = state.taken.mean(axis=1)
+    return mean
+
+
+@dataclass(slots=True)
+class _Filling:
+    """Nodes being filled, (g, K) and (g, K, D)."""
+
+    cpu: IntArray
+    memory: IntArray
+    model: IntArray
+    gpu: IntArray
+    taken: FloatArray
+
+    @classmethod
+    def start(cls, rows: Rows, sequences: int) -> _Filling:
+        """Every node once for each sequence."""
+        return cls(
+            np.repeat(rows.cpu[:, None], sequences, axis=1),
+            np.repeat(rows.memory[:, None], sequences, axis=1),
+            rows.model[:, None],
+            np.repeat(rows.gpu[:, None, :], sequences, axis=1),
+            np.zeros((len(rows), sequences)),
+        )
+
+    def offer(self, shape: IntArray, live: BoolArray) -> None:
+        """One offer a sequence, (K, 6), to every node."""
+        count, milli = shape[:, COUNT], shape[:, MILLI]
+        fits = live & (self.cpu >= shape[:, CPU]) & (self.memory >= shape[:, MEMORY])
+        asks = count > 0
+        fits &= ~asks | ((shape[:, MASK] >> self.model) & 1 == 1)
+        if asks.any():
+            enough = self.gpu >= milli[:, None]
+            fits &= ~asks | (enough.sum(axis=2) >= count)
+            self._use(fits & asks & (milli < GPU_WHOLE), fits & asks & (milli >= GPU_WHOLE), count, milli)
+        self.cpu -= np.where(fits, shape[:, CPU], 0)
+        self.memory -= np.where(fits, shape[:, MEMORY], 0)
+        self.taken += np.where(fits, shape[:, GAIN], 0)
+
+    def _use(self, share: BoolArray, whole: BoolArray, count: IntArray, milli: IntArray) -> None:
+        node, sequence = np.nonzero(share)
+        if len(node):
+            free = self.gpu[node, sequence]
+            device = np.where(free >= milli[sequence, None], free, np.iinfo(np.int64).max).argmin(axis=1)
+            self.gpu[node, sequence, device] -= milli[sequence]
+        node, sequence = np.nonzero(whole)
+        if len(node):
+            free = self.gpu[node, sequence]
+            used = (free >= GPU_WHOLE) & (np.cumsum(free >= GPU_WHOLE, axis=1) <= count[sequence, None])
+            self.gpu[node, sequence] = np.where(used, 0, free)

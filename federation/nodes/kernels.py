@@ -1,0 +1,165 @@
+"""The compiled inner loops of simulations and benchmarks: fit, take, fragment and fill of single nodes.
+
+Python callers are benchmarks and simulations, never the service: numba is not imported there. Layouts are those of
+`federation.nodes.mix`: node (4,) = [cpu, memory, model, GPUs], gpu (8,) free thousandths with 0 beyond the last one,
+shape (6,) a row of `Mix.table`. Scores are gains, higher is better; -inf where nothing fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numba
+import numpy as np
+
+from federation.nodes.offers import CUTS
+from federation.snapshot import GPU_WHOLE
+from prewarm.domain import FloatArray, IntArray
+
+_compile = numba.njit(cache=True)
+MOST_GPUS = 8
+_CUTS = CUTS
+
+
+def _has_room(node: IntArray, gpu: IntArray, shape: IntArray) -> bool:
+    """Whether one of a shape fits."""
+    if node[0] < shape[0] or node[1] < shape[1]:
+        return False
+    if shape[2] == 0:
+        return True
+    if not (shape[4] >> node[2]) & 1:
+        return False
+    able = 0
+    for at in range(node[3]):
+        able += gpu[at] >= shape[3]
+    return able >= shape[2]
+
+
+has_room = cast("Callable[[IntArray, IntArray, IntArray], bool]", _compile(_has_room))
+
+
+def _tightest(gpu: IntArray, milli: int) -> int:
+    """The fullest GPU with `milli` free, -1 where none has it."""
+    chosen, least = -1, GPU_WHOLE + 1
+    for at in range(len(gpu)):
+        if milli <= gpu[at] < least:
+            chosen, least = at, gpu[at]
+    return chosen
+
+
+tightest = cast("Callable[[IntArray, int], int]", _compile(_tightest))
+
+
+def _use(gpu: IntArray, shape: IntArray, device: int) -> None:
+    """Take the GPUs of one of a shape; a share goes to `device`."""
+    if shape[2] == 0:
+        return
+    if shape[3] < GPU_WHOLE:
+        gpu[device] -= shape[3]
+        return
+    left = shape[2]
+    for at in range(len(gpu)):
+        if left > 0 and gpu[at] >= GPU_WHOLE:
+            gpu[at] = 0
+            left -= 1
+
+
+use = cast("Callable[[IntArray, IntArray, int], None]", _compile(_use))
+
+
+def _fragment(node: IntArray, gpu: IntArray, typical: IntArray, weight: FloatArray) -> float:
+    """F of one node under typical shapes (FGD, eq. 2-4), memory left out as the authors do; node[0] is its CPU."""
+    free = gpu.sum()
+    if free == 0:
+        return 0.0
+    total = 0.0
+    for at in range(len(typical)):
+        shape = typical[at]
+        waste = free
+        if shape[2] > 0 and node[0] >= shape[0] and (shape[4] >> node[2]) & 1:
+            able, small = 0, 0
+            for one in range(node[3]):
+                if gpu[one] >= shape[3]:
+                    able += 1
+                else:
+                    small += gpu[one]
+            if able >= shape[2]:
+                waste = small
+        total += weight[at] * waste
+    return total
+
+
+fragment = cast("Callable[[IntArray, IntArray, IntArray, FloatArray], float]", _compile(_fragment))
+
+
+def _fill_once(node: IntArray, gpu: IntArray, offers: IntArray, least_cpu: int) -> int:
+    """Place a sequence of offers, whatever fits; changes node and gpu; returns the GPU thousandths taken."""
+    taken, left = 0, gpu.sum()
+    for at in range(len(offers)):
+        shape = offers[at]
+        if shape[0] > node[0] or shape[1] > node[1]:
+            continue
+        if shape[2] > 0:
+            if not has_room(node, gpu, shape):
+                continue
+            use(gpu, shape, tightest(gpu, shape[3]))
+            taken += shape[2] * shape[3]
+        node[0] -= shape[0]
+        node[1] -= shape[1]
+        if taken == left or node[0] < least_cpu:
+            break
+    return taken
+
+
+fill_once = cast("Callable[[IntArray, IntArray, IntArray, int], int]", _compile(_fill_once))
+
+
+def _fill(node: IntArray, gpu: IntArray, offers: IntArray, spans: IntArray, least_cpu: int) -> float:
+    """Mean GPU thousandths that a node would still take over the sequences."""
+    emptiest = gpu.max()
+    if emptiest == 0 or node[0] < least_cpu:
+        return 0.0
+    cut = 0
+    while _CUTS[cut] < emptiest:
+        cut += 1
+    total = 0
+    state, free = np.empty_like(node), np.empty_like(gpu)
+    for one in range(spans.shape[1]):
+        state[:] = node
+        free[:] = gpu
+        total += fill_once(state, free, offers[spans[cut, one, 0] : spans[cut, one, 1]], least_cpu)
+    return total / spans.shape[1]
+
+
+fill_value = cast("Callable[[IntArray, IntArray, IntArray, IntArray, int], float]", _compile(_fill))
+
+
+def _mark(node: IntArray, gpu: IntArray) -> int:
+    """A 64-bit mark of a node's state in which the order of its GPUs does not count."""
+    gpus = np.uint64(0)
+    for at in range(node[3]):
+        one = np.uint64(gpu[at] + 1) * np.uint64(0x9E3779B97F4A7C15)
+        one ^= one >> np.uint64(29)
+        one *= np.uint64(0xBF58476D1CE4E5B9)
+        gpus += one ^ (one >> np.uint64(32))
+    mark = np.uint64(0xCBF29CE484222325) ^ gpus
+    for value in (node[0], node[1], node[2] * 16 + node[3]):
+        mark = (mark ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+        mark ^= mark >> np.uint64(31)
+    return mark
+
+
+mark = cast("Callable[[IntArray, IntArray], int]", _compile(_mark))
+
+
+def _count_fitting(nodes: IntArray, gpus: IntArray, table: IntArray) -> IntArray:
+    """Nodes that have room for each shape, (s,)."""
+    counts = np.zeros(len(table), dtype=np.int64)
+    for shape in range(len(table)):
+        for node in range(len(nodes)):
+            counts[shape] += has_room(nodes[node], gpus[node], table[shape])
+    return counts
+
+
+count_fitting = cast("Callable[[IntArray, IntArray, IntArray], IntArray]", _compile(_count_fitting))

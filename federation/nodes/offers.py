@@ -1,0 +1,72 @@
+"""Which work a node will be offered: random sequences drawn from the forecast, the same for every node.
+
+A pod of shape m goes to one of the nodes that have room for m, so a node with room is offered a share 1 / M(m) of them,
+where M(m) is the number of such nodes. M is known now and falls as the fleet fills; where a simulation of the forecast
+has shown how it falls, offers of later stretches of time follow that decline. So scarce room is worth more than its
+share of the mix, and room that everybody has is worth less. Sequences are fixed by a seed: differences between nodes
+are then differences of the nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.nodes.mix import COUNT, MILLI, Mix
+from prewarm.domain import FloatArray, IntArray
+
+SEQUENCES = 32
+LEAST_ROOM = 4.0
+"""A node is never taken for more than a quarter of what is left of a shape: forecasts are not that sharp."""
+MOST_OFFERS = 16.0
+"""Offers of one shape that are followed; no node takes more of the shapes that matter."""
+CUTS = np.array([0, 60, 120, 200, 330, 540, 800, 999, 1000])
+"""Sequences are kept once for each of these free shares: a node whose emptiest GPU has less skips what is larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """table: (n, 6) shapes as in `Mix.table`, one offer a row. spans: (cuts, K, 2) where each sequence lies in it."""
+
+    table: IntArray
+    spans: IntArray
+
+    @property
+    def longest(self) -> int:
+        """Offers in the longest sequence."""
+        return int((self.spans[-1, :, 1] - self.spans[-1, :, 0]).max())
+
+
+def expected_offers(mix: Mix, arrivals: FloatArray, room: FloatArray, decline: FloatArray | None = None) -> FloatArray:
+    """Offers of each shape to a node that has room for it, in each stretch of time to come, (s, b).
+
+    arrivals: (b,) of the whole fleet. room: (s,) nodes that have room for a shape now. decline: (s, b) room then as a
+    share of room now, None where it is not foreseen.
+    """
+    later = np.ones((len(room), len(arrivals))) if decline is None else decline
+    nodes = np.maximum(np.maximum(room, 1.0)[:, None] * later, LEAST_ROOM)
+    rates = mix.probability[:, None] * arrivals[None, :] / nodes
+    before = np.cumsum(rates, axis=1) - rates
+    capped: FloatArray = np.clip(MOST_OFFERS - before, 0.0, rates)
+    return capped
+
+
+def draw_offers(mix: Mix, rates: FloatArray, seed: int, sequences: int = SEQUENCES) -> Offers:
+    """Sequences with Poisson numbers of each shape, stretch after stretch, in random order within a stretch."""
+    rng = np.random.default_rng(seed)
+    stretches = rates.shape[1]
+    counts = rng.poisson(rates.T[None, :, :], size=(sequences, stretches, len(rates)))
+    shape = np.repeat(np.tile(np.arange(len(rates)), sequences * stretches), counts.ravel())
+    block = np.repeat(np.arange(sequences * stretches), counts.sum(axis=2).ravel())
+    shape = shape[np.lexsort((rng.random(len(shape)), block))]
+    ends = np.concatenate([[0], np.cumsum(counts.sum(axis=(1, 2)))])
+    size = np.where(mix.shapes[:, COUNT] > 0, mix.shapes[:, MILLI], 0)[shape]
+    spans = np.zeros((len(CUTS), sequences, 2), dtype=np.int64)
+    kept, start = [], 0
+    for at, cut in enumerate(CUTS):
+        below = np.concatenate([[0], np.cumsum(size <= cut)])
+        spans[at] = start + np.column_stack([below[ends[:-1]], below[ends[1:]]])
+        start += below[-1]
+        kept.append(shape[size <= cut])
+    return Offers(mix.table[np.concatenate(kept)], spans)
