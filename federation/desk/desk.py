@@ -16,6 +16,7 @@ from federation.apply.rollout.carry import Carrier
 from federation.desk.records import Placed, Records, Said
 from federation.members.api import Api
 from federation.placement.answer import Placement
+from federation.placement.packing.changes import Changes
 from federation.placement.placer import Placer
 from federation.placement.scorer import Scorer
 from federation.placement.terms import Terms
@@ -53,6 +54,9 @@ class FleetDesk:
     carrier: Carrier | None = None
     clients: Callable[[], Mapping[str, Api]] = dict
     scorer: Scorer | None = None
+    fragmentation: Changes | None = None
+    future_fill: Changes | None = None
+    """Values of node states under the forecast mix; None counts as neutral."""
     placed: dict[str, Placed] = field(default_factory=dict)
     said: dict[str, Said] = field(default_factory=dict)
     _tasks: set[asyncio.Future[Any]] = field(default_factory=set)
@@ -76,6 +80,8 @@ class FleetDesk:
             scorer=self.scorer,
             mode=modes.of(workload.key),
             overrides=tuple(self.demand.active_overrides(now)),
+            fragmentation=self.fragmentation,
+            future_fill=self.future_fill,
         )
 
     def ask(self, workload: Workload) -> Placement:
