@@ -15,7 +15,7 @@ import numpy as np
 
 from gnn.mix.replay import replay
 from gnn.mix.rules.plain import ByWeight
-from gnn.mix.rules.scored import NetworkAware, QueueingSplit, TargetLoad
+from gnn.mix.rules.scored import NetworkAware, TargetLoad
 from gnn.mix.rules.theta import ThetaRule
 from gnn.mix.state import Policy
 from gnn.mix.world.draw import World
@@ -57,19 +57,18 @@ SPACES: dict[str, Space] = {
     "theta rule": Space(
         ThetaRule(),
         {
-            "theta": (0.5, 1.8),
-            "stay": (0.0, 0.9),
-            "cold": (0.4, 1.2),
-            "room": (0.0, 0.6),
+            "theta": (0.7, 1.5),
+            "stay": (0.0, 0.5),
+            "cold": (0.5, 1.1),
+            "room": (0.0, 0.25),
             "memory": (0, 1),
-            "prior": (0.3, 4.0),
+            "prior": (0.3, 3.0),
         },
         frozenset({"memory"}),
     ),
     "weighted by room": Space(ByWeight("room"), {"power": (0.0, 6.0), "stay": (0.0, 1.0)}),
     "target load packing": Space(TargetLoad(), {"target": (0.2, 0.95)}),
     "network aware": Space(NetworkAware(), {"nearer_ms": (0.0, 60.0), "memory": (0, 1)}, frozenset({"memory"})),
-    "queueing split": Space(QueueingSplit(), {"waiting": (0.02, 0.9), "memory": (0, 1)}, frozenset({"memory"})),
 }
 
 

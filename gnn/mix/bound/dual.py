@@ -53,7 +53,7 @@ def lower_bound(world: World, steps: int = STEPS) -> Bound:
             best = Bound(value, costs, price, ())
         else:
             step /= 2.0
-        price = np.maximum(0.0, best.room_price + step * (taken - room) / room.mean())
+        price = np.maximum(0.0, best.room_price + step * (taken - room) / max(float(room.mean()), 1e-6))
     return Bound(best.value, best.by_function, best.room_price, tuple(history))
 
 
