@@ -48,6 +48,7 @@ NODE_FACTORS = (
     *FACTORS,
     "least_allocated",  # kube-scheduler NodeResourcesFit, LeastAllocated: mean free share after
     "balanced",  # kube-scheduler NodeResourcesBalancedAllocation: 1 - deviation of the two shares
+    "spread",  # kube-scheduler PodTopologySpread, system defaults: few pods of the service on the node and in the zone
     "most_allocated",  # NodeResourcesFit, MostAllocated: mean allocated share after
     "target_load",  # Trimaran TargetLoadPacking: rises to the target, then falls
     "peers",  # Diktyo NetworkOverhead: 1 - delay to the pods of callers and callees
@@ -57,6 +58,10 @@ NODE_FACTORS = (
     "random",
 )
 SIZE = len(NODE_FACTORS)
+(
+    FIT, FRAGMENTATION, FUTURE, NETWORK, WARM, PRICE, HEADROOM, STEADINESS, RISK,
+    LEAST, BALANCED, SPREAD, MOST, TARGET, PEERS, EQUAL, ROOM, AGGREGATED, RANDOM,
+) = range(SIZE)  # fmt: skip
 FILL_CPU, FILL_GB, TYPES = 32, 256, 22
 LINE, HOP_RING, CALL_SLOTS, END_SLOTS, SERVICE_PARTS, START_PARTS = 1 << 13, 1 << 16, 1 << 15, 1 << 10, 1 << 16, 1 << 12
 

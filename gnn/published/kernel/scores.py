@@ -1,8 +1,8 @@
 """The named factors of every node for one pod, and the node that the weights choose.
 
-The first nine are the placement pipeline's factors in its order, read at the node where they can be; the others are what
-published schedulers score by. Values lie in 0..1, higher is better. A cluster's score is that of its best node; with a
-temperature the cluster that lacks most of its softmax share is taken instead of the best.
+The first nine are the placement pipeline's factors in its order, read at the node where they can be; the others are
+what published schedulers score by. Values lie in 0..1, higher is better. A cluster's score is that of its best node;
+with a temperature the cluster that lacks most of its softmax share is taken instead of the best.
 """
 
 from __future__ import annotations
@@ -14,23 +14,31 @@ import numpy as np
 
 from gnn.published.kernel.heap import uniform
 from gnn.published.kernel.layout import (
+    BALANCED,
     CLUSTERS,
-    NODE_FACTORS,
+    FIT,
+    FRAGMENTATION,
+    FUTURE,
+    LEAST,
+    MOST,
+    NETWORK,
     NODES,
+    PEERS,
+    PRICE,
+    RANDOM,
     SIZE,
+    SPREAD,
+    STEADINESS,
+    TARGET,
     TARGET_LOAD,
-    TIERS,
     TYPES,
     WEB,
 )
+from gnn.published.kernel.peers import of_clusters, of_network, of_spread
 
 Array = Any
 
-(
-    FIT, FRAGMENTATION, FUTURE, NETWORK, WARM, PRICE, HEADROOM, STEADINESS, RISK,
-    LEAST, BALANCED, MOST, TARGET, PEERS, EQUAL, ROOM, AGGREGATED, RANDOM,
-) = range(len(NODE_FACTORS))  # fmt: skip
-_HALF_S, _NEUTRAL = 0.05, 0.5
+_NEUTRAL = 0.5
 _DRAW = 31
 
 compiled = numba.njit(cache=True)
@@ -94,7 +102,7 @@ def has_room(sim: Array, n: int, ask: Array) -> bool:
 
 @compiled  # type: ignore[untyped-decorator]
 def fill_values(sim: Array, ask: Array, values: Array) -> int:
-    """Factors (n, F) of the nodes that have room, those of weight 0 left out where they are dear; how many have room."""
+    """Factors (n, F) of the nodes that have room, the dear ones only where they count; how many have room."""
     weights = sim.weights[ask[0]]
     found = 0
     for n in range(sim.count[NODES]):
@@ -109,8 +117,10 @@ def fill_values(sim: Array, ask: Array, values: Array) -> int:
                 values[n, RANDOM] = uniform(sim.seed[0] + n, ask[4], _DRAW)
     if found > 0:
         if weights[NETWORK] > 0.0 or weights[PEERS] > 0.0:
-            _of_network(sim, ask, values)
-        _of_clusters(sim, ask, values)
+            of_network(sim, ask, values)
+        if weights[SPREAD] > 0.0:
+            of_spread(sim, ask, values)
+        of_clusters(sim, ask, values)
     return found
 
 
@@ -156,84 +166,3 @@ def future_fill(sim: Array, n: int, ask: Array) -> float:
     free_cpu, free_memory = sim.free_cpu[n], sim.free_memory[n]
     change = sim.fill[free_cpu - ask[1], free_memory - ask[2]] - sim.fill[free_cpu, free_memory]
     return min(max(_NEUTRAL + (change + ask[1]) / (2.0 * ask[1]), 0.0), 1.0)
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _of_network(sim: Array, ask: Array, values: Array) -> None:
-    """Closeness to callers and callees, and Diktyo's: 1 - summed delay to their pods over the most that it can be."""
-    values[:, NETWORK] = _NEUTRAL
-    if ask[0] != WEB:
-        return
-    tier = ask[3] % TIERS
-    for n in range(values.shape[0]):
-        near, links = 0.0, 0
-        cost, pods = 0.0, 0
-        k = sim.cluster[n]
-        for other, callee in ((ask[3] - 1, False), (ask[3] + 1, True)):
-            if (callee and tier == TIERS - 1) or (not callee and tier == 0):
-                continue
-            delay_s, count = _delay_to(sim, k, other, callee)
-            if count > 0:
-                near += 1.0 / (1.0 + delay_s / _HALF_S)
-                links += 1
-            cost += _cost_to(sim, n, other)
-            pods += count
-        if links > 0:
-            values[n, NETWORK] = near / links
-        if pods > 0:
-            values[n, PEERS] = 1.0 - cost / (pods * max(sim.delay_s.max(), 1e-9))
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _delay_to(sim: Array, k: int, other: int, nearest: bool) -> tuple[float, int]:
-    """Delay from cluster k to a service's pods: to the nearest where it is called, the mean where it calls; their count."""
-    total, count, least = 0.0, 0, np.inf
-    for j in range(sim.count[CLUSTERS]):
-        there = sim.placed[other, j]
-        if there > 0:
-            total += there * sim.delay_s[j, k]
-            count += there
-            least = min(least, sim.delay_s[k, j])
-    if count == 0:
-        return 0.0, 0
-    return (least if nearest else total / count), count
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _cost_to(sim: Array, n: int, other: int) -> float:
-    """Summed delay from a node to the pods of a service, none to those on the node itself."""
-    k = sim.cluster[n]
-    cost = 0.0
-    for j in range(sim.count[CLUSTERS]):
-        cost += sim.placed[other, j] * sim.delay_s[k, j]
-    return cost - sim.on_node[n, other] * sim.delay_s[k, k]
-
-
-@compiled  # type: ignore[untyped-decorator]
-def _of_clusters(sim: Array, ask: Array, values: Array) -> None:
-    """Factors that all nodes of a cluster share."""
-    clusters = sim.count[CLUSTERS]
-    free = np.zeros((clusters, 2))
-    total = np.zeros((clusters, 2))
-    have = np.zeros(clusters)
-    for n in range(values.shape[0]):
-        k = sim.cluster[n]
-        free[k, 0] += sim.free_cpu[n]
-        free[k, 1] += sim.free_memory[n]
-        total[k, 0] += sim.cpu[n]
-        total[k, 1] += sim.memory[n]
-    for k in range(clusters):
-        have[k] = sim.placed[ask[3], k] if ask[0] == WEB else sim.pods[k, ask[0]]
-    whole = max(have.sum(), 1.0)
-    everything = max(float(sim.pods.sum()), 1.0)
-    for n in range(values.shape[0]):
-        k = sim.cluster[n]
-        line = values[n]
-        if ask[0] == WEB:
-            line[WARM] = min(sim.ready[ask[3], k] / max(sim.wanted[ask[3]], 1), 1.0)
-        left = min((free[k, 0] - ask[1]) / total[k, 0], (free[k, 1] - ask[2]) / total[k, 1])
-        line[HEADROOM] = max(left, 0.0)
-        line[RISK] = 1.0 - sim.pods[k].sum() / everything / 3.0
-        line[EQUAL] = 0.5 + (1.0 / clusters - have[k] / whole) / 2.0
-        line[ROOM] = 0.5 + (free[k, 0] / max(free[:, 0].sum(), 1.0) - have[k] / whole) / 2.0
-        line[AGGREGATED] = 0.9 * have[k] / whole + 0.1 * free[k, 0] / max(free[:, 0].sum(), 1.0)

@@ -16,8 +16,8 @@ from prewarm.domain import FloatArray
 from prewarm.settings import FactorWeights
 
 _TIES = {"random": 1e-6}
-_DEFAULT = {"least_allocated": 1.0, "balanced": 1.0}
-_INSIDE = {name: 1e-3 * weight for name, weight in _DEFAULT.items()}
+_DEFAULT = {"least_allocated": 1.0, "balanced": 1.0, "spread": 2.0}
+_INSIDE = {name: 1e-3 * weight for name, weight in _DEFAULT.items() if name != "spread"}
 _FACTOR_NAMES = tuple(FactorWeights.__dataclass_fields__)
 
 
@@ -47,7 +47,7 @@ class Rule:
 
 
 def default_rule() -> Rule:
-    """The kube-scheduler's default scorers of resources."""
+    """The kube-scheduler's default scorers with their default weights, those that tell these nodes apart."""
     return Rule.same("kube-scheduler default", _DEFAULT)
 
 
@@ -61,6 +61,7 @@ def baselines() -> tuple[Rule, ...]:
     """All of them, the default first."""
     return (
         default_rule(),
+        Rule.same("default without spread", {"least_allocated": 1.0, "balanced": 1.0}),
         Rule.same("random", {"random": 1.0}),
         Rule.same("most allocated", {"most_allocated": 1.0}),
         Rule.same("network-aware (Diktyo)", {"peers": 1.0, **_INSIDE}),
