@@ -12,12 +12,12 @@ sum over levels of min(cold * p, idle * (1 - p)). Splitting never makes that sum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import comb
 
 from prewarm.domain import Float32Array, FloatArray, Int32Array, IntArray
 from prewarm.policy.pool import Levels
@@ -114,10 +114,16 @@ def _of_one_share(width: int, share: float) -> FloatArray:
     return _weights(width, np.asarray(share))
 
 
+@lru_cache(maxsize=16)
+def _ways(width: int) -> FloatArray:
+    """C(k - 1, j - 1) for k, j in 1..width, 0 above the diagonal."""
+    return np.array([[math.comb(k, j) for j in range(width)] for k in range(width)], dtype=np.float64)
+
+
 def _weights(width: int, share: FloatArray) -> FloatArray:
     """s C(k - 1, j - 1) s^(j - 1) (1 - s)^(k - j) for k, j in 1..width, (..., width, width)."""
     k, j = np.arange(1, width + 1)[:, None], np.arange(1, width + 1)[None, :]
-    ways = np.where(k >= j, comb(k - 1, j - 1), 0.0)
+    ways = _ways(width)
     taken = share[..., None] ** np.arange(1, width + 1)
     missed = (1.0 - share)[..., None] ** np.arange(width)
     weights: FloatArray = ways * taken[..., None, :] * missed[..., np.maximum(k - j, 0)]
