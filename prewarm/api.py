@@ -15,7 +15,7 @@ from aiohttp import web
 
 from prewarm import __version__
 from prewarm.domain import InputError
-from prewarm.http.auth import check_listen, split_address
+from prewarm.http.auth import Review, check_listen, split_address
 from prewarm.http.decisions import decision_routes
 from prewarm.http.desk import Desk
 from prewarm.http.forecasts import forecast_routes
@@ -37,6 +37,8 @@ class Mounted:
 
     routes: tuple[Route[Any], ...]
     service: object
+    review: Review | None = None
+    """Who asks a cluster about tokens."""
 
 
 def all_routes(mounted: Mounted | None = None) -> list[Route[Any]]:
@@ -61,7 +63,8 @@ def describe(routes: list[Route[Any]]) -> dict[str, Any]:
 def build_app(desk: Desk, mounted: Mounted | None = None) -> web.Application:
     """The application over `desk`; the caller runs it and closes what the desk holds."""
     app = web.Application(client_max_size=BODY_LIMIT)
-    border = Border(auth=lambda: desk.fleet.settings.auth, watch=desk.fleet.metrics.answered)
+    review = None if mounted is None else mounted.review
+    border = Border(auth=lambda: desk.fleet.settings.auth, watch=desk.fleet.metrics.answered, review=review)
     install(app, all_routes(mounted), desk, border)
     if mounted is not None:
         install(app, mounted.routes, mounted.service, border)

@@ -139,6 +139,8 @@ class Auth:
     write_token_sha256: tuple[str, ...] = ()
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    token_review: str | None = None
+    """A member of the fleet that is asked about tokens which are in neither list, and about their bearers' rights."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from typing import Any, cast
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from prewarm.api import build_app
+from prewarm.api import Mounted, build_app
 from prewarm.domain import Mode, rfc3339
 from prewarm.forecast.pool import FitPool, Outcome
 from prewarm.history import Retention
+from prewarm.http.auth import Review
 from prewarm.http.desk import Desk
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.keeping import Keeper
@@ -126,11 +127,11 @@ async def running_desk(
 
 @asynccontextmanager
 async def running_service(
-    folder: Path, *, auth: Auth | None = None, fits: FitPool | None = None
+    folder: Path, *, auth: Auth | None = None, fits: FitPool | None = None, review: Review | None = None
 ) -> AsyncIterator[Service]:
-    """A service with a client on a socket."""
+    """A service with a client on a socket; `review` stands for a cluster that knows tokens."""
     async with (
         running_desk(folder, auth=auth, fits=fits) as (desk, clock),
-        TestClient(TestServer(build_app(desk))) as client,
+        TestClient(TestServer(build_app(desk, Mounted((), None, review)))) as client,
     ):
         yield Service(desk, clock, client)

@@ -14,10 +14,10 @@ from federation.api.models import (
     Network,
     NetworkAnswer,
 )
-from federation.desk.shapes import cluster_detail_json, cluster_json
 from federation.apply.around.drain import Cordon
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Said
+from federation.desk.shapes import cluster_detail_json, cluster_json
 from federation.snapshot import Cluster
 from prewarm.http.auth import Right
 from prewarm.http.models import Cursor

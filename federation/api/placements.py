@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from federation.api.models import EndAnswer, PlacedList, PlacementAnswer, PlacementIn
-from federation.desk.shapes import placement_json
 from federation.desk.carrying import DONE, beside_of, end, rollout_of, sentence_of
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Placed
+from federation.desk.shapes import placement_json
 from federation.manifest.form import read_form
 from federation.manifest.read import Manifest, read_manifest
 from federation.members.api import MemberError
@@ -164,6 +164,12 @@ def _manifest(asked: PlacementIn) -> Manifest:
     return Manifest(read_form(asked.workload.model_dump(exclude_unset=True), "workload"), None)
 
 
+def _space(call: Call[FleetDesk]) -> tuple[str]:
+    """The namespace that a placement writes to; an unreadable question is refused before anything is written."""
+    asked: PlacementIn = call.body
+    return (_manifest(asked).workload.namespace,)
+
+
 def _spelled(verdict: str) -> str:
     return {"done": "carried_out"}.get(str(verdict), str(verdict))
 
@@ -180,6 +186,7 @@ def placement_routes() -> list[Route[FleetDesk]]:
             body=PlacementIn,
             answer=PlacementAnswer,
             tag="fleet",
+            spaces=_space,
         ),
         Route(
             "GET",

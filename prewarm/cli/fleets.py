@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import numpy as np
 
 from federation.api import fleet_routes
 from federation.apply.ready import StatusObserver
+from federation.apply.rights import READ, WRITE, Reviewer
 from federation.apply.rollout.carry import Carrier
 from federation.apply.rollout.journal import StoreJournal
 from federation.apply.rollout.means import Means
@@ -24,11 +26,13 @@ from federation.desk.records import Records
 from federation.desk.watched import WatchedView
 from federation.kubeconfig.source import Places
 from federation.live import live_fleet
-from federation.members.api import Api
+from federation.members.api import Api, MemberError
 from federation.placement.placer import Placer
 from federation.pools.tick.value import Callers
 from prewarm.api import Mounted
 from prewarm.domain import Applier, FunctionKey, Int32Array
+from prewarm.http.auth import CHALLENGE, Right
+from prewarm.http.problem import ProblemError
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.record_only import RecordOnly
 from prewarm.loop.tick import Divider, Platform
@@ -51,7 +55,7 @@ class FleetPart:
     @property
     def mounted(self) -> Mounted:
         """Its part of the API."""
-        return Mounted(fleet_routes(), self.desk)
+        return Mounted(fleet_routes(), self.desk, TokenRights(self.desk) if self.desk.carrier else None)
 
     def configure(self, settings: Settings) -> None:
         """Take a reloaded configuration."""
@@ -75,6 +79,40 @@ class FleetPlatform:
             if here:
                 found[row] = sum(here)
         return found
+
+
+class TokenRights:
+    """Asks the member that the configuration names about tokens and about their bearers' rights by namespace."""
+
+    def __init__(self, desk: FleetDesk) -> None:
+        self._desk = desk
+        self._asked: tuple[Api, Reviewer] | None = None
+
+    async def __call__(self, token: str, right: Right, namespaces: frozenset[str]) -> None:
+        """Problem 401, 403 or 503 unless the bearer holds the right in all of them."""
+        try:
+            reviewer = self._reviewer()
+            user = await reviewer.user_of(token)
+            if user is None:
+                raise ProblemError(401, "the token is known neither here nor to the cluster", headers=CHALLENGE)
+            verb = WRITE if right is Right.WRITE else READ
+            for namespace in sorted(namespaces):
+                allowed = await reviewer.allows(user, verb, namespace)
+                if not allowed.yes:
+                    where = f"in namespace {namespace}" if namespace else "in all namespaces"
+                    raise ProblemError(403, f"{user.name} may not {verb} placements.prewarm.dev {where}")
+        except MemberError as error:
+            raise ProblemError(503, f"the token cannot be reviewed: {error}", headers={"Retry-After": "2"}) from None
+
+    def _reviewer(self) -> Reviewer:
+        """One for the member's client of now, whose answers it keeps for a few seconds."""
+        name = self._desk.demand.settings.auth.token_review
+        api = self._desk.clients().get(name or "")
+        if api is None:
+            raise ProblemError(503, f"auth.token_review: {name} is not a member of the fleet")
+        if self._asked is None or self._asked[0] is not api:
+            self._asked = (api, Reviewer(api, time.monotonic))
+        return self._asked[1]
 
 
 @asynccontextmanager

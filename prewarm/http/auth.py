@@ -1,6 +1,7 @@
 """Who may read and who may write: bearer tokens, kept as digests and compared in constant time.
 
-A token in the read list reads; a token in the write list reads and writes. Without any token the service is for this
+A token in the read list reads; a token in the write list reads and writes. Where a cluster reviews tokens, any other
+token is asked about there, and its bearer's rights hold by namespace. Without all of that the service is for this
 machine alone, so it refuses to listen elsewhere, and it answers only requests that name this machine as their host (a
 web page that rebinds its own name to the loopback address is turned away).
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import IntEnum
 
 from aiohttp import web
@@ -18,6 +19,8 @@ from aiohttp import web
 from prewarm.domain import InputError
 from prewarm.http.problem import ProblemError
 from prewarm.settings import Auth
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="prewarm"'}
 
 
 class Right(IntEnum):
@@ -28,9 +31,16 @@ class Right(IntEnum):
     WRITE = 2
 
 
+Review = Callable[[str, Right, frozenset[str]], Awaitable[None]]
+"""Asks a cluster about a token: Problem 401, 403 or 503 unless its bearer holds the right in all these namespaces.
+
+The empty namespace stands for all of them; without any namespace only the token itself is asked about.
+"""
+
+
 def has_tokens(auth: Auth) -> bool:
-    """Whether any token is configured."""
-    return bool(auth.read_token_sha256 or auth.write_token_sha256)
+    """Whether anybody can show who they are."""
+    return bool(auth.read_token_sha256 or auth.write_token_sha256 or auth.token_review)
 
 
 def right_of(token: str, auth: Auth) -> Right:
@@ -43,22 +53,25 @@ def right_of(token: str, auth: Auth) -> Right:
     return Right.READ if reads else Right.OPEN
 
 
-def check_request(request: web.Request, needed: Right, auth: Auth) -> None:
-    """Nothing when `request` holds the right; Problem 401, 403 or 421 otherwise."""
+def check_request(request: web.Request, needed: Right, auth: Auth) -> str | None:
+    """None when `request` holds the right; the token where it is to be reviewed; Problem 401, 403 or 421 otherwise."""
     if not has_tokens(auth):
         _check_host(request)
-        return
+        return None
     if needed is Right.OPEN:
-        return
+        return None
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    challenge = {"WWW-Authenticate": 'Bearer realm="prewarm"'}
+    challenge = CHALLENGE
     if scheme.lower() != "bearer" or not token.strip():
         raise ProblemError(401, "a bearer token is needed: Authorization: Bearer TOKEN", headers=challenge)
     held = right_of(token.strip(), auth)
+    if held is Right.OPEN and auth.token_review is not None:
+        return token.strip()
     if held is Right.OPEN:
-        raise ProblemError(401, "the token is not known here", headers={**challenge})
+        raise ProblemError(401, "the token is not known here", headers=challenge)
     if held < needed:
         raise ProblemError(403, "this token may read, not write")
+    return None
 
 
 def split_address(listen: str) -> tuple[str, int]:

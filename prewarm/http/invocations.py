@@ -42,6 +42,12 @@ def _events(batch: InvocationBatch, desk: Desk) -> list[Event]:
     ]
 
 
+def _spaces(call: Call[Desk]) -> set[str]:
+    """The namespaces that a batch speaks of."""
+    batch: InvocationBatch = call.body
+    return {event.function.partition("/")[0] for event in batch.events}
+
+
 def invocation_routes() -> list[Route[Desk]]:
     """The routes of this subject."""
     return [
@@ -55,5 +61,6 @@ def invocation_routes() -> list[Route[Desk]]:
             answer=Accepted,
             status=202,
             tag="invocations",
+            spaces=_spaces,
         )
     ]

@@ -21,7 +21,7 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from prewarm.domain import InputError
-from prewarm.http.auth import Right, check_request
+from prewarm.http.auth import Review, Right, check_request
 from prewarm.http.problem import ProblemError, problem_of, problem_response
 from prewarm.settings import Auth
 from prewarm.store import StoreBusyError, StoreDownError
@@ -77,6 +77,8 @@ class Route(Generic[Context]):
     """Finished bytes for a raw path, where an earlier request already made them."""
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     """JSON schema of each part of the path."""
+    spaces: Callable[[Call[Context]], Iterable[str]] | None = None
+    """Namespaces that a request concerns; without it that of the key in the path, else all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ class Border:
 
     auth: Callable[[], Auth]
     watch: Watch
+    review: Review | None = None
+    """Who asks a cluster about tokens, where one is named."""
 
 
 def install(app: web.Application, routes: Iterable[Route[Context]], service: Context, border: Border) -> None:
@@ -123,9 +127,12 @@ def _endpoint(route: Route[Context], service: Context, border: Border) -> Handle
         started = clock()
         response: web.StreamResponse
         try:
-            check_request(request, right, auth())
-            body = ready(service, request.raw_path) if ready is not None else None
-            response = json_response(body) if body is not None else await _answer(route, service, request)
+            token = check_request(request, right, auth())
+            body = ready(service, request.raw_path) if ready is not None and token is None else None
+            if body is not None:
+                response = json_response(body)
+            else:
+                response = await _answer(route, service, request, None if token is None else (token, border))
         except ProblemError as problem:
             response = problem_response(problem, request.path)
         except web.HTTPRequestEntityTooLarge as error:
@@ -145,20 +152,40 @@ def _endpoint(route: Route[Context], service: Context, border: Border) -> Handle
     return endpoint
 
 
-async def _answer(route: Route[Context], service: Context, request: web.Request) -> web.StreamResponse:
+async def _answer(
+    route: Route[Context], service: Context, request: web.Request, reviewed: tuple[str, Border] | None
+) -> web.StreamResponse:
     call = Call(service, request)
+    if reviewed is not None:
+        await _review(reviewed, Right.OPEN, frozenset())  # nobody's body is read before the token is known
     if route.query is not None:
         call.query = parse_query(route.query, request)
     elif request.query_string:
         raise ProblemError(400, f"{next(iter(request.query), request.query_string)}: unknown field in the query")
     if route.body is not None:
         call.body = await parse_body(route.body, request)
+    if reviewed is not None:
+        spaces = _key_space(call) if route.spaces is None else route.spaces(call)
+        await _review(reviewed, route.right, frozenset(spaces))
     answer = await route.handler(call)
     if isinstance(answer, web.StreamResponse):
         return answer
     if isinstance(answer, bytes):
         return json_response(answer, route.status)
     return json_response(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY), route.status)
+
+
+async def _review(reviewed: tuple[str, Border], right: Right, spaces: frozenset[str]) -> None:
+    token, border = reviewed
+    if border.review is None:
+        raise ProblemError(503, "no cluster reviews tokens at the moment; auth.token_review names a member of a fleet")
+    await border.review(token, right, spaces)
+
+
+def _key_space(call: Call[Any]) -> tuple[str]:
+    """The namespace of the key in the path; the empty one, which is all of them, where there is no key."""
+    found = call.request.match_info.get("key") or call.request.match_info.get("target") or ""
+    return (found.partition("/")[0],)
 
 
 def parse_query(model: type[BaseModel], request: web.Request) -> BaseModel:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import ssl
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from aiohttp import web
 from prewarm.api import BODY_LIMIT, Certificates, build_app, listen
 from prewarm.domain import InputError
 from prewarm.http.auth import Right, check_listen, is_loopback, right_of, split_address
+from prewarm.http.problem import ProblemError
 from prewarm.settings import Auth
 from tests.service import running_desk, running_service
 
@@ -184,3 +186,63 @@ async def _serial(url: str, trusting: ssl.SSLContext) -> object:
     writer.close()
     await writer.wait_closed()
     return found["serialNumber"]
+
+
+class Reviews:
+    """A cluster that knows one user, who may read everywhere and write in shop."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Right, frozenset[str]]] = []
+
+    async def __call__(self, token: str, right: Right, namespaces: frozenset[str]) -> None:
+        self.asked.append((right, namespaces))
+        if token != "eve":
+            raise ProblemError(401, "the token is known neither here nor to the cluster")
+        if right is Right.WRITE and not namespaces <= {"shop"}:
+            raise ProblemError(403, "eve may not")
+
+
+EVENT = {"at": "2026-11-30T10:00:00Z", "count": 1}
+
+
+@pytest.mark.parametrize(
+    ("token", "method", "path", "body", "status"),
+    [
+        ("eve", "GET", "/v1/functions", None, 200),
+        ("eve", "PUT", "/v1/overrides/shop%2Fcart", {"action": "freeze"}, 200),
+        ("eve", "PUT", "/v1/overrides/pay%2Fcard@eu-1", {"action": "freeze"}, 403),
+        ("eve", "PUT", "/v1/mode", {"default": "shadow"}, 403),
+        ("mallory", "GET", "/v1/functions", None, 401),
+        ("mallory", "PUT", "/v1/mode", "x" * 100, 401),
+        ("writer", "PUT", "/v1/mode", {"default": "shadow"}, 200),
+    ],
+    ids=["reads", "writes-own", "writes-other", "writes-all", "unknown", "unknown-before-its-body", "static"],
+)
+async def test_where_a_cluster_reviews_tokens_rights_hold_by_namespace(
+    tmp_path: Path, token: str, method: str, path: str, body: object, status: int
+) -> None:
+    if isinstance(body, dict) and "action" in body:
+        body = {**body, "owner": "o", "reason": "r", "expires_at": None}
+    auth = replace(AUTH, token_review="eu-1")
+    async with running_service(tmp_path, auth=auth, review=Reviews()) as service:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await service.client.request(method, path, headers=headers, json=body)
+        assert answer.status == status, await answer.text()
+
+
+async def test_a_batch_needs_the_right_in_every_namespace_that_it_speaks_of(tmp_path: Path) -> None:
+    reviews = Reviews()
+    async with running_service(tmp_path, auth=replace(AUTH, token_review="eu-1"), review=reviews) as service:
+        events = [{"function": "shop/a", **EVENT}, {"function": "pay/b", **EVENT}]
+        batch = {"source": "g", "sequence": 1, "events": events}
+        answer = await service.client.post("/v1/invocations", json=batch, headers={"Authorization": "Bearer eve"})
+        assert answer.status == 403
+        assert reviews.asked == [(Right.OPEN, frozenset()), (Right.WRITE, frozenset({"shop", "pay"}))]
+
+
+async def test_without_a_fleet_nobody_reviews_and_static_tokens_go_on(tmp_path: Path) -> None:
+    async with running_service(tmp_path, auth=replace(AUTH, token_review="eu-1")) as service:
+        unknown = await service.client.get("/v1/functions", headers={"Authorization": "Bearer eve"})
+        assert unknown.status == 503
+        known = await service.client.get("/v1/functions", headers={"Authorization": "Bearer reader"})
+        assert known.status == 200
