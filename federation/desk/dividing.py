@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import numpy as np
+
 from federation.desk.desk import FleetDesk
 from federation.pools.tick.fleet_tick import FleetPlan, FleetTerms, plan_fleet
 from federation.pools.tick.records import changed
 from federation.pools.tick.value import Callers
 from federation.snapshot import MEMORY, Snapshot
-from prewarm.domain import Decision
+from prewarm.domain import Decision, Mode
 from prewarm.loop.view import TickView
 
 MIB = 1 << 20
@@ -41,6 +43,8 @@ class Dividing:
             policy=self._desk.demand.settings.placement,
             overrides=tuple(self._desk.demand.active_overrides(view.now)),
             promised_mib=self._promised(snapshot),
+            followed=np.array([view.modes.of(key) is Mode.ACTIVE for key in view.keys], dtype=np.bool_),
+            deployed_only=self._desk.carrier is not None,
         )
         callers = self._callers(view, view.now)
         self.plan = await asyncio.to_thread(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from federation.nodes.fill import fill
-from federation.nodes.mix import COUNT, MILLI, Mix
+from federation.nodes.mix import COUNT, GAIN, MILLI, Mix
 from federation.nodes.offers import draw_offers, expected_offers
 from federation.nodes.rows import MIB, Rows, rows_of
 from federation.placement.workload import GpuNeed
@@ -38,8 +38,10 @@ def future_fill_change(
     """
     rows, shape = rows_of(nodes, mix.models), _shape(requests, gpu, mix)
     fitting = np.array([(rows.fits(one) * nodes.count * nodes.schedulable).sum() for one in mix.table], dtype=float)
-    offers = draw_offers(mix, expected_offers(mix, np.array([arrivals]), fitting), SEED)
-    return _best(rows, shape, lambda some: fill(some, offers))[0] - shape[-1]
+    rates = expected_offers(mix, np.array([arrivals]), fitting, float((nodes.count * nodes.schedulable).sum()))
+    offers = draw_offers(mix, rates, SEED)
+    lost: FloatArray = _best(rows, shape, lambda some: fill(some, offers))[0] - float(shape[GAIN])
+    return lost
 
 
 def best_gpu(nodes: Nodes, requests: Mapping[str, int], gpu: GpuNeed, mix: Mix) -> IntArray:

@@ -33,7 +33,7 @@ def _has_room(node: IntArray, gpu: IntArray, shape: IntArray) -> bool:
     able = 0
     for at in range(node[3]):
         able += gpu[at] >= shape[3]
-    return able >= shape[2]
+    return bool(able >= shape[2])
 
 
 has_room = cast("Callable[[IntArray, IntArray, IntArray], bool]", _compile(_has_room))
@@ -129,13 +129,13 @@ def _fill(node: IntArray, gpu: IntArray, offers: IntArray, spans: IntArray, leas
         state[:] = node
         free[:] = gpu
         total += fill_once(state, free, offers[spans[cut, one, 0] : spans[cut, one, 1]], least_cpu)
-    return total / spans.shape[1]
+    return float(total / spans.shape[1])
 
 
 fill_value = cast("Callable[[IntArray, IntArray, IntArray, IntArray, int], float]", _compile(_fill))
 
 
-def _mark(node: IntArray, gpu: IntArray) -> int:
+def _mark(node: IntArray, gpu: IntArray) -> np.int64:
     """A 64-bit mark of a node's state in which the order of its GPUs does not count."""
     gpus = np.uint64(0)
     for at in range(node[3]):
@@ -143,14 +143,14 @@ def _mark(node: IntArray, gpu: IntArray) -> int:
         one ^= one >> np.uint64(29)
         one *= np.uint64(0xBF58476D1CE4E5B9)
         gpus += one ^ (one >> np.uint64(32))
-    mark = np.uint64(0xCBF29CE484222325) ^ gpus
+    own = np.uint64(0xCBF29CE484222325) ^ gpus
     for value in (node[0], node[1], node[2] * 16 + node[3]):
-        mark = (mark ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
-        mark ^= mark >> np.uint64(31)
-    return mark
+        own = (own ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+        own ^= own >> np.uint64(31)
+    return np.int64(own)
 
 
-mark = cast("Callable[[IntArray, IntArray], int]", _compile(_mark))
+mark = cast("Callable[[IntArray, IntArray], np.int64]", _compile(_mark))
 
 
 def _count_fitting(nodes: IntArray, gpus: IntArray, table: IntArray) -> IntArray:

@@ -17,8 +17,8 @@ from federation.nodes.mix import COUNT, MILLI, Mix
 from prewarm.domain import FloatArray, IntArray
 
 SEQUENCES = 32
-LEAST_ROOM = 4.0
-"""A node is never taken for more than a quarter of what is left of a shape: forecasts are not that sharp."""
+LEAST_ROOM = 1 / 75
+"""Share of all nodes that is taken to have room at the least: no forecast is so sharp that one node gets all."""
 MOST_OFFERS = 16.0
 """Offers of one shape that are followed; no node takes more of the shapes that matter."""
 CUTS = np.array([0, 60, 120, 200, 330, 540, 800, 999, 1000])
@@ -38,15 +38,17 @@ class Offers:
         return int((self.spans[-1, :, 1] - self.spans[-1, :, 0]).max())
 
 
-def expected_offers(mix: Mix, arrivals: FloatArray, room: FloatArray, decline: FloatArray | None = None) -> FloatArray:
+def expected_offers(
+    mix: Mix, arrivals: FloatArray, room: FloatArray, nodes: float, decline: FloatArray | None = None
+) -> FloatArray:
     """Offers of each shape to a node that has room for it, in each stretch of time to come, (s, b).
 
-    arrivals: (b,) of the whole fleet. room: (s,) nodes that have room for a shape now. decline: (s, b) room then as a
+    arrivals: (b,) of a fleet of `nodes`. room: (s,) nodes that have room for a shape now. decline: (s, b) room then as a
     share of room now, None where it is not foreseen.
     """
     later = np.ones((len(room), len(arrivals))) if decline is None else decline
-    nodes = np.maximum(np.maximum(room, 1.0)[:, None] * later, LEAST_ROOM)
-    rates = mix.probability[:, None] * arrivals[None, :] / nodes
+    able = np.maximum(np.maximum(room, 1.0)[:, None] * later, max(1.0, LEAST_ROOM * nodes))
+    rates = mix.probability[:, None] * arrivals[None, :] / able
     before = np.cumsum(rates, axis=1) - rates
     capped: FloatArray = np.clip(MOST_OFFERS - before, 0.0, rates)
     return capped

@@ -27,20 +27,20 @@ Score = Callable[[IntArray, IntArray, IntArray, IntArray], float]
 def _best_fit(node: IntArray, gpu: IntArray, shape: IntArray, _kinds: IntArray) -> float:
     """Least room left, CPU and GPU alike."""
     left = (node[0] - shape[0]) / _MOST_CPU * 0.5 + (gpu.sum() - shape[2] * shape[3]) / _MOST_GPU * 0.5
-    return np.floor((1.0 - left) * 100.0)
+    return float(np.floor((1.0 - left) * 100.0))
 
 
 def _dot_product(node: IntArray, gpu: IntArray, shape: IntArray, _kinds: IntArray) -> float:
     """Small product of free and asked (Tetris, turned as there)."""
     product = node[0] / _MOST_CPU * (shape[0] / _MOST_CPU) + gpu.sum() / _MOST_GPU * (shape[2] * shape[3] / _MOST_GPU)
-    return np.floor(100.0 * (1.0 - product / 2.0))
+    return float(np.floor(100.0 * (1.0 - product / 2.0)))
 
 
 def _clustering(_node: IntArray, gpu: IntArray, shape: IntArray, kinds: IntArray) -> float:
     """Beside pods of the same number of GPUs; kinds: (9,) pods on the node, shares first."""
     if shape[2] == 0:
         return 0.0
-    base = np.floor(25 * (8000 - gpu.sum()) / 8000)
+    base = float(np.floor(25 * (8000 - gpu.sum()) / 8000))
     same, different = kinds[0 if shape[3] < GPU_WHOLE else shape[2]] > 0, (kinds > 0).sum()
     if same:
         return base + (75.0 if different == 1 else 50.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import csc_matrix
+from scipy.sparse import csr_array
 
 from federation.bench.packing.trace import Trace
 from federation.nodes.mix import COUNT, CPU, MASK, MEMORY, MILLI, MODEL
@@ -52,8 +52,9 @@ class _Master:
 
     def solve(self) -> tuple[float, FloatArray]:
         """The value of the LP over the patterns so far, and the price of each row."""
-        matrix = csc_matrix(np.array(self.columns).T)
-        answer = linprog(-np.array(self.worth), A_ub=matrix, b_ub=self.limits, method="highs")
+        matrix = csr_array(np.array(self.columns).T)
+        costs = [-worth for worth in self.worth]
+        answer = linprog(costs, A_ub=matrix, b_ub=self.limits, method="highs")
         if answer.status != 0:
             raise PrewarmError(f"bound: {answer.message}")
         return -float(answer.fun), -np.asarray(answer.ineqlin.marginals, dtype=np.float64)
@@ -80,10 +81,9 @@ def allocation_bound(trace: Trace, arrived: IntArray) -> float:
     for _ in range(_MOST_ROUNDS):
         value, price = master.solve()
         missing = [_better(master, kind, price) for kind in range(len(kinds))]
-        gap = sum(gain * gpus[kind] for kind, (gain, _) in enumerate(missing))
-        if gap <= _TOLERANCE * max(value, 1.0) or not any(
-            [master.add(kind, uses) for kind, (gain, uses) in enumerate(missing) if gain > 0]
-        ):
+        gap = float(sum(gain * gpus[kind] for kind, (gain, _) in enumerate(missing)))
+        added = sum(master.add(kind, uses) for kind, (gain, uses) in enumerate(missing) if gain > 0)
+        if gap <= _TOLERANCE * max(value, 1.0) or not added:
             return min(1.0, (value + gap) / trace.capacity)
     raise PrewarmError("bound: column generation did not end")
 
@@ -103,11 +103,11 @@ def _better(master: _Master, kind: int, price: FloatArray) -> tuple[float, IntAr
 
 def _knapsack(size: IntArray, worth: FloatArray) -> IntArray:
     """The best multiset of pieces of at most one GPU, (s,) pieces; sizes rounded down, so never too little."""
-    best_of = {}
-    for piece in np.flatnonzero(worth > 0):
+    best_of: dict[int, int] = {}
+    for piece in np.flatnonzero(worth > 0).tolist():
         now = best_of.get(int(size[piece]))
         if now is None or worth[piece] > worth[now]:
-            best_of[int(size[piece])] = int(piece)
+            best_of[int(size[piece])] = piece
     room = GPU_WHOLE // _GRAIN
     value, last = np.zeros(room + 1), np.full(room + 1, -1)
     for total in range(1, room + 1):
@@ -115,11 +115,11 @@ def _knapsack(size: IntArray, worth: FloatArray) -> IntArray:
         for amount, piece in best_of.items():
             if amount <= total and value[total - amount] + worth[piece] > value[total] + 1e-12:
                 value[total], last[total] = value[total - amount] + worth[piece], piece
-    uses, total = np.zeros(len(size), dtype=np.int64), room
-    while total > 0:
-        if last[total] < 0:
-            total -= 1
+    uses, left = np.zeros(len(size), dtype=np.int64), room
+    while left > 0:
+        if last[left] < 0:
+            left -= 1
             continue
-        uses[last[total]] += 1
-        total -= int(size[last[total]])
+        uses[last[left]] += 1
+        left -= int(size[last[left]])
     return uses

@@ -39,12 +39,12 @@ def _remembered(
 ) -> float:
     """The value of a state, looked up by its mark first."""
     marks, values = memo
-    own = np.int64(mark(node, gpu))
+    own = mark(node, gpu)
     at = own & (len(marks) - 1)
     if marks[at] != own:
         values[at] = fill_value(node, gpu, offers[0], offers[1], least_cpu)
         marks[at] = own
-    return values[at]
+    return float(values[at])
 
 
 remembered = cast("Callable[..., float]", _compile(_remembered))
@@ -124,9 +124,8 @@ class Foreseen:
         now = count_fitting(fleet.nodes, fleet.gpus, fleet.table).astype(np.float64)
         self.seen[:, stretch] = now
         arrivals = np.full(STRETCHES - stretch, self.expected / STRETCHES)
-        self._offers = draw_offers(
-            self.mix, expected_offers(self.mix, arrivals, now, self._decline(stretch)), OFFERS_SEED
-        )
+        rates = expected_offers(self.mix, arrivals, now, len(fleet.nodes), self._decline(stretch))
+        self._offers = draw_offers(self.mix, rates, OFFERS_SEED)
         self._memo[0][:] = 0
         return True
 

@@ -12,7 +12,7 @@ Pure over its arguments. `FleetPlan` is both the answer and the memory: hand it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,7 +52,8 @@ class FleetTerms:
 
     promised_mib: by cluster, room that placements of other workloads reserved and that is not yet seen taken.
     priority: by function key, 0 where absent. followed: (n,) whether anybody carries a function's plan out; one that
-    nobody does (in shadow) starts every time from what members report. None is everybody.
+    nobody does (in shadow) starts every time from what members report. None is everybody. deployed_only: instances
+    can only be scaled where an object of that name exists, so nothing is planned elsewhere.
     """
 
     policy: PlacementPolicy = field(default_factory=PlacementPolicy)
@@ -60,6 +61,7 @@ class FleetTerms:
     promised_mib: Mapping[str, int] = field(default_factory=frozen)
     priority: Mapping[FunctionKey, int] = field(default_factory=frozen)
     followed: BoolArray | None = None
+    deployed_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,9 @@ def plan_fleet(
     held_mib = np.array([int(reports[name].bound @ size) for name in sites.names], dtype=np.int64)
     values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)
     limits = limits_of(sites, before, size)
+    if terms.deployed_only and len(sites):
+        deployed = np.stack([reports[name].deployed for name in sites.names], axis=1)
+        limits = replace(limits, allowed=limits.allowed & deployed)
     heard = spoken(limits, terms.overrides, rows=tick.state.rows, names=sites.names, before=before, now=now)
     liked = values.total + values.stay * (anchor > 0)
     opened, wanted, parts = _opened(tick, sites, callers, liked, limits=limits, last=last, rule=_rule(policy))

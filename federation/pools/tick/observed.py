@@ -12,15 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from federation.snapshot import Cluster, Running
-from prewarm.domain import FunctionKey, IntArray
+from prewarm.domain import BoolArray, FunctionKey, IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One cluster's instances: wanted, bound (existing and not pending), (n,) each; made from `source`, `size` rows."""
+    """One cluster's instances: wanted, bound (existing and not pending), (n,) each; made from `source`, `size` rows.
+
+    deployed: (n,) whether there is an object of that name there, whatever its number.
+    """
 
     wanted: IntArray
     bound: IntArray
+    deployed: BoolArray
     source: Mapping[str, Running]
     size: int
 
@@ -40,9 +44,11 @@ def read_reports(
 def _read(cluster: Cluster, keys: tuple[FunctionKey, ...]) -> Report:
     running, size = cluster.running, len(keys)
     wanted, bound = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    deployed = np.zeros(size, dtype=np.bool_)
     if len(running):
         for row, key in enumerate(keys):
             here = running.get(key)
             if here is not None:
                 wanted[row], bound[row] = here.wanted, max(0, here.existing - here.pending)
-    return Report(wanted, bound, running, size)
+                deployed[row] = True
+    return Report(wanted, bound, deployed, running, size)

@@ -280,6 +280,18 @@ def test_in_shadow_every_plan_starts_from_what_members_report() -> None:
     assert second.answer.plan.tolist() == first.answer.plan.tolist()
 
 
+def test_where_objects_can_only_be_scaled_nothing_is_planned_where_there_is_none() -> None:
+    """The cheap cluster would be better, but no Deployment of that name is there; at zero instances it counts."""
+    here = {"shop/f0": Running(wanted=0, existing=0, ready=0)}
+    members = (member("a", price=0.2), member("b", price=3.0, running=here))
+    free = planned(tick_of(sure(2)), *members)
+    bound = planned(tick_of(sure(2, 1)), *members, terms=FleetTerms(POLICY, deployed_only=True))
+
+    assert free.answer.plan.tolist() == [[2, 0]]
+    assert bound.answer.plan.tolist() == [[0, 2], [0, 0]]
+    assert bound.answer.unplaced.tolist() == [0, 1]
+
+
 def test_a_fleet_without_clusters_places_nothing_and_says_so() -> None:
     plan = planned(tick_of(sure(2)))
 
