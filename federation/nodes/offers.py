@@ -43,8 +43,8 @@ def expected_offers(
 ) -> FloatArray:
     """Offers of each shape to a node that has room for it, in each stretch of time to come, (s, b).
 
-    arrivals: (b,) of a fleet of `nodes`. room: (s,) nodes that have room for a shape now. decline: (s, b) room then as a
-    share of room now, None where it is not foreseen.
+    arrivals: (b,) of a fleet of `nodes`. room: (s,) nodes that have room for a shape now. decline: (s, b) room then
+    as a share of room now, None where it is not foreseen.
     """
     later = np.ones((len(room), len(arrivals))) if decline is None else decline
     able = np.maximum(np.maximum(room, 1.0)[:, None] * later, max(1.0, LEAST_ROOM * nodes))

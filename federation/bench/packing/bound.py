@@ -53,8 +53,8 @@ class _Master:
     def solve(self) -> tuple[float, FloatArray]:
         """The value of the LP over the patterns so far, and the price of each row."""
         matrix = csr_array(np.array(self.columns).T)
-        costs = [-worth for worth in self.worth]
-        answer = linprog(costs, A_ub=matrix, b_ub=self.limits, method="highs")
+        # the stubs know no sparse matrix
+        answer = linprog(-np.array(self.worth), A_ub=matrix, b_ub=self.limits, method="highs")  # type: ignore[call-overload]
         if answer.status != 0:
             raise PrewarmError(f"bound: {answer.message}")
         return -float(answer.fun), -np.asarray(answer.ineqlin.marginals, dtype=np.float64)
