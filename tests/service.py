@@ -108,10 +108,10 @@ class Service:
 
 
 @asynccontextmanager
-async def running_desk(
+async def running_parts(
     folder: Path, *, auth: Auth | None = None, fits: FitPool | None = None, clock: HandClock | None = None
-) -> AsyncIterator[tuple[Desk, HandClock]]:
-    """The parts of a service over a database in `folder`, without a socket."""
+) -> AsyncIterator[tuple[Desk, HandClock, Store]]:
+    """The parts of a service and its store in `folder`, without a socket."""
     clock = clock or HandClock()
     retention = Retention()
     async with Store.open(f"sqlite:///{folder / 'prewarm.db'}", retention) as store:
@@ -122,7 +122,16 @@ async def running_desk(
         record_only = RecordOnly(fleet)
         record_only.recall(await keeper.latest_counts())
         parts = Parts((), record_only, LevelOracle(fleet, AbsentPool()), record_only, 0)
-        yield Desk(fleet, keeper, fits or InlinePool(), TickLoop(fleet, parts, keeper.keep_tick)), clock
+        yield Desk(fleet, keeper, fits or InlinePool(), TickLoop(fleet, parts, keeper.keep_tick)), clock, store
+
+
+@asynccontextmanager
+async def running_desk(
+    folder: Path, *, auth: Auth | None = None, fits: FitPool | None = None, clock: HandClock | None = None
+) -> AsyncIterator[tuple[Desk, HandClock]]:
+    """The parts of a service over a database in `folder`, without a socket."""
+    async with running_parts(folder, auth=auth, fits=fits, clock=clock) as (desk, moved, _):
+        yield desk, moved
 
 
 @asynccontextmanager

@@ -54,23 +54,23 @@ async def put_maintenance(call: Call[FleetDesk]) -> object:
     desk, cluster = call.service, _named(call)
     state = Cordon.DRAINING if given.drain else Cordon.CORDONED
     said = Said(state, given.owner, given.reason, desk.now())
-    await desk.records.say(cluster.name, said)
-    await desk.recall()
+    await desk.say(cluster.name, said)
     return {"cluster": cluster.name, "state": state.value}
 
 
 async def end_maintenance(call: Call[FleetDesk]) -> object:
     """Back into use."""
     desk, name = call.service, call.path("name")
-    if not await desk.records.unsay(name, Stamp(API, desk.now())):
+    if name not in desk.said:  # a cluster that is no longer a member can be named as it was then
+        name = _named(call).name
+    if not await desk.unsay(name, Stamp(API, desk.now())):
         raise ProblemError(404, f"{name} is not under maintenance")
-    await desk.recall()
     return {"cluster": name, "state": "open"}
 
 
 async def read_network(call: Call[FleetDesk]) -> object:
     """The links in force."""
-    kept = await call.service.records.links()
+    kept = call.service.links
     return _network(call.service, call.service.demand.settings.link if kept is None else kept)
 
 
@@ -79,8 +79,7 @@ async def write_network(call: Call[FleetDesk]) -> object:
     given: Network = call.body
     desk = call.service
     links = tuple(_link(one) for one in given.links)
-    await desk.records.keep_links(links, Stamp(API, desk.now()))
-    await desk.recall()
+    await desk.connect(links, Stamp(API, desk.now()))
     return _network(desk, links)
 
 

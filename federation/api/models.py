@@ -13,7 +13,9 @@ MAX_LINKS = 20_000
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=r"^[^\s/%\x00-\x1f\x7f]+$")]
 State = Literal["ready", "slow", "dark", "refused", "cordoned"]
-Became = Literal["dry_run", "reserved", "carried_out", "unchanged", "under_way", "refused", "undone", "unfinished"]
+Became = Literal[
+    "dry_run", "reserved", "released", "carried_out", "unchanged", "under_way", "refused", "undone", "unfinished"
+]
 
 
 class PlacementIn(Strict):
@@ -89,9 +91,15 @@ class ClusterRow(Answer):
     since: Time
     last_answer_s: float | None
     nodes: int
+    """Those that take work."""
+    nodes_in_all: int
     allocatable: dict[str, float]
     requested: dict[str, float]
+    used: dict[str, float | None]
+    """Measured; null where no node tells it."""
     in_flight: dict[str, float]
+    instances: int
+    ready: int
     price: float
     region: str | None
     ages_s: dict[str, float | None]

@@ -6,16 +6,15 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from federation.api.models import EndAnswer, PlacedList, PlacementAnswer, PlacementIn
-from federation.desk.carrying import DONE, beside_of, end, rollout_of, sentence_of
+from federation.desk.carrying import DONE, Carried, carry_through, end, sentence_of
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Placed
 from federation.desk.shapes import placement_json
 from federation.manifest.form import read_form
 from federation.manifest.read import Manifest, read_manifest
-from federation.members.api import MemberError
 from federation.placement.answer import Placement
 from federation.placement.explain.record import decision_of
-from prewarm.domain import decision_id, function_key, rfc3339
+from prewarm.domain import PrewarmError, decision_id, function_key, rfc3339
 from prewarm.http.auth import Right
 from prewarm.http.models import Cursor
 from prewarm.http.parameters import KEY_PARAMETER
@@ -25,6 +24,8 @@ from prewarm.store.people import Stamp
 
 API = "api"
 _WATCHED_S = 3.0
+_SIMULATED = "this fleet is simulated"
+_GONE = frozenset({"released", "carried_out", "unchanged"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,21 @@ class _Done:
 async def post_placement(call: Call[FleetDesk]) -> object:
     """Decide where a workload goes; carried out only where that was asked for and the mode allows it."""
     asked: PlacementIn = call.body
-    desk = call.service
+    desk, loop = call.service, asyncio.get_running_loop()
+    ends_at = loop.time() + asked.deadline_ms / 1000
     manifest = _manifest(asked)
     workload = replace(manifest.workload, brings_needs=asked.with_dependencies)
     manifest = replace(manifest, workload=workload)
-    await _watch(desk, manifest)
+    await _watch(desk, manifest, limit_s=asked.deadline_ms / 1000)
     held_back = None if asked.dry_run else desk.may_write(workload.key)
     if asked.dry_run or held_back is not None:
         placement = desk.ask(workload)
         await desk.records.keep_decisions([decision_of(placement)])
         return placement_json(placement, "dry_run", dry_run=True, why=held_back, notes=[])
+    if workload.key in desk.under_way:
+        raise ProblemError(409, f"another placement of {workload.key} is under way")
     placement = desk.decide(workload)
-    done = await _carry(desk, asked, manifest, placement)
+    done = await _carry(desk, asked, manifest, placement, left_s=max(0.0, ends_at - loop.time()))
     return placement_json(placement, done.became, dry_run=False, why=done.why, notes=list(done.notes))
 
 
@@ -63,12 +67,13 @@ async def list_placements(call: Call[FleetDesk]) -> object:
     rows = []
     for key in keys[: query.limit]:
         placed = desk.placed[key]
+        workload = placed.manifest.workload
         here = {one.name: one.running[key] for one in snapshot.clusters if key in one.running}
         rows.append(
             {
                 "key": key,
-                "kind": placed.manifest.workload.kind,
-                "replicas": placed.manifest.workload.replicas,
+                "kind": workload.kind,
+                "replicas": workload.replicas,
                 "clusters": {name: one.existing for name, one in here.items()},
                 "ready": {name: one.ready for name, one in here.items()},
                 "decision": placed.decision,
@@ -82,77 +87,77 @@ async def list_placements(call: Call[FleetDesk]) -> object:
 async def end_placement(call: Call[FleetDesk]) -> object:
     """No longer keep it placed, and take away what was made for it, nothing else."""
     desk, key = call.service, function_key(call.path("key"), "key")
-    if key not in desk.placed:
+    held = frozenset(claim.id for claim in desk.placer.book.own(key))
+    if key not in desk.placed and not held:
         raise ProblemError(404, f"{key} is not kept placed")
     if (why := desk.may_write(key)) is not None:
         raise ProblemError(409, f"nothing is taken away: {why}")
+    if key in desk.under_way:
+        raise ProblemError(409, f"a placement of {key} is under way")
+    desk.under_way.add(key)
+    try:
+        answer = await _take_away(desk, key)
+    finally:
+        desk.under_way.discard(key)
+    if answer["became"] in _GONE:
+        for decision in held:
+            desk.placer.cancel(decision)
+    return answer
+
+
+async def _take_away(desk: FleetDesk, key: str) -> dict[str, object]:
+    if desk.carrier is None or key not in desk.placed:
+        return {"key": key, "became": "released", "removed": [], "kept": [], "why": None}
     now = desk.now()
-    if desk.carrier is not None:
-        ended = await end(desk.carrier, decision_id(now, key, "placement"), key, clients=desk.clients(), now=now)
-        why = "; ".join([*ended.lost, *([told] if (told := sentence_of(ended.report)) else [])]) or None
-        became, removed, kept = str(ended.report.verdict), list(ended.gone), list(ended.kept)
-        if ended.report.verdict not in DONE:
-            return {"key": key, "became": became, "removed": removed, "kept": kept, "why": why}
-    else:
-        became, removed, kept = "reserved", [], []
-    await desk.records.forget_placed(key, Stamp(API, now))
-    desk.placed.pop(key, None)
-    return {"key": key, "became": _spelled(became), "removed": removed, "kept": kept, "why": why}
+    ended = await end(desk.carrier, decision_id(now, key, "placement"), key, clients=desk.clients(), now=now)
+    why = "; ".join([*ended.lost, *([told] if (told := sentence_of(ended.report)) else [])]) or None
+    if ended.report.verdict in DONE:
+        await desk.records.forget_placed(key, Stamp(API, now))
+        desk.placed.pop(key, None)
+    became = _spelled(ended.report.verdict)
+    return {"key": key, "became": became, "removed": list(ended.gone), "kept": list(ended.kept), "why": why}
 
 
-async def _carry(desk: FleetDesk, asked: PlacementIn, manifest: Manifest, placement: Placement) -> _Done:
+async def _carry(
+    desk: FleetDesk, asked: PlacementIn, manifest: Manifest, placement: Placement, *, left_s: float
+) -> _Done:
     """Carry out and write down; what takes longer than the deadline goes on by itself and is written down then."""
     if desk.carrier is None or manifest.body is None:
-        why = "no manifest was sent, so nothing is created" if desk.carrier else "this fleet is simulated"
-        await desk.records.keep_decisions([decision_of(placement)])
-        return _Done("reserved", why)
-    task = asyncio.ensure_future(_carry_out(desk, asked, manifest, placement))
+        await _hold(desk, placement)
+        return _Done("reserved", "no manifest was sent, so nothing is created" if desk.carrier else _SIMULATED)
+    placed = Placed(
+        placement.workload, manifest.body, placement.at, placement.id, with_dependencies=asked.with_dependencies
+    )
+    desk.under_way.add(placed.key)
+    task = asyncio.ensure_future(_carry_through(desk, placed, placement))
     desk.keep_task(task)
-    finished, _ = await asyncio.wait({task}, timeout=asked.deadline_ms / 1000)
+    finished, _ = await asyncio.wait({task}, timeout=left_s)
     if not finished:
         return _Done("under_way", f"still under way after {asked.deadline_ms:g} ms")
-    return task.result()
+    carried = task.result()
+    return _Done(_spelled(carried.verdict), carried.why, carried.notes)
 
 
-async def _carry_out(desk: FleetDesk, asked: PlacementIn, manifest: Manifest, placement: Placement) -> _Done:
-    assert desk.carrier is not None and manifest.body is not None, "checked by the caller"
-    notes: tuple[str, ...] = ()
+async def _carry_through(desk: FleetDesk, placed: Placed, placement: Placement) -> Carried:
     try:
-        beside = await beside_of(
-            manifest,
-            placement,
-            (),
-            clients=desk.clients(),
-            snapshot=desk.placer.snapshot,
-            copy=asked.with_dependencies,
-        )
-        notes = beside.notes
-        report = await desk.carrier.carry_out(rollout_of(manifest, placement, beside), now=desk.now())
-    except MemberError as error:
-        desk.placer.cancel(placement.id)
+        return await carry_through(desk, placed, placement, API)
+    finally:
+        desk.under_way.discard(placed.key)
+
+
+async def _hold(desk: FleetDesk, placement: Placement) -> None:
+    """Write down a decision that only holds room; without its record the room is given back."""
+    try:
         await desk.records.keep_decisions([decision_of(placement)])
-        return _Done("refused", str(error), notes)
-    done = report.verdict in DONE
-    if not done:
+    except PrewarmError:
         desk.placer.cancel(placement.id)
-    await desk.records.keep_decisions([decision_of(replace(placement, applied=done))])
-    if done:
-        kept = Placed(
-            placement.workload,
-            manifest.body,
-            placement.at,
-            placement.id,
-            with_dependencies=asked.with_dependencies,
-        )
-        await desk.records.keep_placed(kept, API)
-        desk.placed[placement.workload] = kept
-    return _Done(_spelled(report.verdict), sentence_of(report), notes)
+        raise
 
 
-async def _watch(desk: FleetDesk, manifest: Manifest) -> None:
+async def _watch(desk: FleetDesk, manifest: Manifest, *, limit_s: float) -> None:
     """Have the names of what it needs watched, and wait a little for the first lists."""
     kinds = frozenset(kind.partition(":")[0] for kind, names in manifest.workload.needs.items() if names)
-    await desk.view.watch(kinds, _WATCHED_S)
+    await desk.view.watch(kinds, min(_WATCHED_S, limit_s / 2))
 
 
 def _manifest(asked: PlacementIn) -> Manifest:

@@ -7,7 +7,7 @@ words that name the member.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from federation.apply.around.dependencies import missing_there, read_copies
 from federation.apply.around.unplace import ending_of, rollout_to_end
@@ -15,11 +15,14 @@ from federation.apply.rollout.carry import Carrier
 from federation.apply.rollout.work import Report, Rollout, State, Verdict, works_of
 from federation.apply.state.objects import ref_of
 from federation.apply.writer import ServerWriter
+from federation.desk.desk import FleetDesk
+from federation.desk.records import Placed
 from federation.manifest.fields import Json
 from federation.manifest.read import Manifest
 from federation.members.api import Api, MemberError
 from federation.placement.answer import Placement
-from federation.snapshot import Snapshot
+from federation.placement.explain.record import decision_of
+from federation.snapshot import MemberState, Snapshot
 from prewarm.domain import InputError
 
 DONE = frozenset({Verdict.DONE, Verdict.UNCHANGED})
@@ -63,12 +66,83 @@ async def beside_of(
     return Beside(objects, copies.notes)
 
 
-def rollout_of(manifest: Manifest, placement: Placement, beside: Beside, *, force: bool = False) -> Rollout:
-    """What clusters get; InputError where our own form was sent, from which no object can be made."""
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of a decision: a verdict of the rollout, why where it did not go through, and notes."""
+
+    verdict: Verdict
+    why: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether it is as decided now."""
+        return self.verdict in DONE
+
+
+async def carry_through(desk: FleetDesk, placed: Placed, placement: Placement, actor: str) -> Carried:
+    """Write the decision down, carry it out, and keep the workload placed; its room is given back where that failed.
+
+    The caller has put the key into `desk.under_way`. PrewarmError where the database cannot be written.
+    """
+    try:
+        await desk.records.keep_decisions([decision_of(placement)])
+        await desk.records.keep_memory(desk.placer.homes, desk.placer.moves, placement.at)
+        carried = await _carry_out(desk, placed, placement)
+    except BaseException:
+        desk.placer.cancel(placement.id)
+        raise
+    if not carried.done:
+        desk.placer.cancel(placement.id)
+        return carried
+    await desk.records.mark_applied([placement.id])
+    kept = replace(placed, decision=placement.id)
+    await desk.records.keep_placed(kept, actor)
+    desk.placed[placed.key] = kept
+    return carried
+
+
+async def _carry_out(desk: FleetDesk, placed: Placed, placement: Placement) -> Carried:
+    assert desk.carrier is not None, "the caller has looked"
+    manifest, snapshot = placed.manifest, desk.placer.snapshot
+    try:
+        beside = await beside_of(
+            manifest,
+            placement,
+            placed.beside,
+            clients=desk.clients(),
+            snapshot=snapshot,
+            copy=placed.with_dependencies,
+        )
+        rollout = rollout_of(manifest, placement, beside, away=dark_in(snapshot))
+        report = await desk.carrier.carry_out(rollout, now=desk.now())
+    except (MemberError, InputError) as error:
+        return Carried(Verdict.REFUSED, str(error))
+    return Carried(report.verdict, sentence_of(report), beside.notes)
+
+
+def dark_in(snapshot: Snapshot) -> frozenset[str]:
+    """Members that do not answer."""
+    return frozenset(one.name for one in snapshot.clusters if one.state is MemberState.DARK)
+
+
+def rollout_of(
+    manifest: Manifest,
+    placement: Placement,
+    beside: Beside,
+    *,
+    force: bool = False,
+    away: frozenset[str] = frozenset(),
+) -> Rollout:
+    """What clusters get; InputError where our own form was sent, from which no object can be made.
+
+    Members that are `away` are asked for nothing: what is too much there goes when they are back and are seen again.
+    """
     if manifest.body is None:
         raise InputError("workload: carries no manifest, so there is nothing to create; send `manifest`")
-    replicas = {share.cluster: share.replicas for share in placement.shares}
-    before = {share.cluster: share.before for share in placement.shares}
+    here = [share for share in placement.shares if share.replicas or share.cluster not in away]
+    replicas = {share.cluster: share.replicas for share in here}
+    before = {share.cluster: share.before for share in here}
     works = works_of(manifest.body, replicas, before, beside=beside.objects)
     return Rollout(placement.id, placement.workload, works, force)
 

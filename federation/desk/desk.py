@@ -7,6 +7,7 @@ requests never see the same free place; writes to clusters and to the database a
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -25,6 +26,10 @@ from federation.snapshot import MemberState, Snapshot
 from prewarm.domain import Mode
 from prewarm.loop.fleet import Fleet
 from prewarm.settings import Link
+from prewarm.store.people import Stamp
+
+log = logging.getLogger("federation.desk")
+_GRACE_S = 5.0
 
 
 class FleetView(Protocol):
@@ -59,6 +64,10 @@ class FleetDesk:
     """Values of node states under the forecast mix; None counts as neutral."""
     placed: dict[str, Placed] = field(default_factory=dict)
     said: dict[str, Said] = field(default_factory=dict)
+    links: tuple[Link, ...] | None = None
+    """The network as it was set through the API; None where the configuration's holds."""
+    under_way: set[str] = field(default_factory=set)
+    """Workloads that are being carried out or ended now; nobody decides about them meanwhile."""
     _tasks: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def now(self) -> float:
@@ -71,28 +80,15 @@ class FleetDesk:
         self.placer.see(snapshot)
         return snapshot
 
-    def terms(self, workload: Workload) -> Terms:
-        """What holds for a decision on this workload now."""
-        now, modes = self.now(), self.demand.told.modes
-        policy = self.demand.settings.placement
-        return Terms(
-            policy=policy,
-            scorer=self.scorer,
-            mode=modes.of(workload.key),
-            overrides=tuple(self.demand.active_overrides(now)),
-            fragmentation=self.fragmentation,
-            future_fill=self.future_fill,
-        )
-
     def ask(self, workload: Workload) -> Placement:
         """What would be decided."""
         self.look()
-        return self.placer.ask(self._as_told(workload), terms=self.terms(workload), now=self.now())
+        return self.placer.ask(self._as_told(workload), terms=self._terms(workload), now=self.now())
 
     def decide(self, workload: Workload) -> Placement:
         """Decide, and hold the room."""
         self.look()
-        return self.placer.place(self._as_told(workload), terms=self.terms(workload), now=self.now())
+        return self.placer.place(self._as_told(workload), terms=self._terms(workload), now=self.now())
 
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""
@@ -102,17 +98,60 @@ class FleetDesk:
     def keep_task(self, task: asyncio.Future[Any]) -> None:
         """Work that outlives its request is held until it is over."""
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     async def close(self) -> None:
-        """Wait for what is under way."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Wait a little for what is under way; what takes longer is in the journal, and the next start takes it up."""
+        if not self._tasks:
+            return
+        _, left = await asyncio.wait(self._tasks, timeout=_GRACE_S)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     async def recall(self) -> None:
         """Take up what was kept before a restart."""
         self.placed = dict(await self.records.placed())
         self.said = dict(await self.records.said())
-        self.view.told(self.said, await self.records.links())
+        self.links = await self.records.links()
+        homes, moves = await self.records.memory()
+        self.placer = Placer(self.placer.snapshot, book=self.placer.book, homes=homes, moves=moves)
+        self.view.told(self.said, self.links)
+
+    async def say(self, cluster: str, said: Said) -> None:
+        """Take a cluster out of use."""
+        await self.records.say(cluster, said)
+        self.said[cluster] = said
+        self.view.told(self.said, self.links)
+
+    async def unsay(self, cluster: str, stamp: Stamp) -> bool:
+        """Back into use; False where nothing was said of it."""
+        found = await self.records.unsay(cluster, stamp)
+        self.said.pop(cluster, None)
+        self.view.told(self.said, self.links)
+        return found
+
+    async def connect(self, links: tuple[Link, ...], stamp: Stamp) -> None:
+        """Set the network; it replaces what the configuration says."""
+        await self.records.keep_links(links, stamp)
+        self.links = links
+        self.view.told(self.said, links)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a placement was not carried out to its end", exc_info=error)
+
+    def _terms(self, workload: Workload) -> Terms:
+        """What holds for a decision on this workload now."""
+        return Terms(
+            policy=self.demand.settings.placement,
+            scorer=self.scorer,
+            mode=self.demand.told.modes.of(workload.key),
+            overrides=tuple(self.demand.active_overrides(self.now())),
+            fragmentation=self.fragmentation,
+            future_fill=self.future_fill,
+        )
 
     def _as_told(self, workload: Workload) -> Workload:
         """With the clusters that are being drained left out, unless nothing would be left to choose."""

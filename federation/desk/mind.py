@@ -11,17 +11,17 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from federation.desk.carrying import DONE, beside_of, rollout_of, sentence_of
+from federation.desk.carrying import carry_through, dark_in
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Placed
-from federation.manifest.read import Manifest
-from federation.members.api import MemberError
 from federation.placement.answer import Placement
-from federation.placement.explain.record import decision_of
 from prewarm.domain import PrewarmError
 
 log = logging.getLogger("federation.desk")
+ACTOR = "prewarm"
 ROUND_S = 5.0
+SETTLE_ROUNDS = 12
+"""Every so many rounds, what rollouts left open at a member that was away is settled."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 15.0, 600.0
 """Before a workload whose placement failed is tried again; doubled each time."""
 
@@ -31,79 +31,87 @@ class Minder:
 
     def __init__(self, desk: FleetDesk) -> None:
         self._desk = desk
-        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._pauses: dict[str, tuple[float, float]] = {}
         self.troubles: dict[str, str] = {}
 
     async def run(self) -> None:
         """For ever; what a round raises is logged, and the next one comes."""
         async with asyncio.TaskGroup() as group:
+            turn = 0
             while True:
-                await asyncio.sleep(ROUND_S)
                 try:
+                    if turn % SETTLE_ROUNDS == 0 and self._desk.carrier is not None:
+                        await self._desk.carrier.resume()
                     await self.round(group)
                 except PrewarmError as error:
                     log.warning("placements as before: %s", error)
                 except Exception:
                     log.exception("placements as before")
+                await asyncio.sleep(ROUND_S)
+                turn += 1
 
     async def round(self, group: asyncio.TaskGroup) -> None:
         """Ask for each workload; what differs is carried out in a task of `group`, one at a time for a workload."""
-        for key in [key for key, task in self._under_way.items() if task.done()]:
-            del self._under_way[key]
         now = self._desk.now()
         self._desk.look()
+        for key in self.troubles.keys() - self._desk.placed.keys():
+            del self.troubles[key]
         for key, placed in sorted(self._desk.placed.items()):
-            if key in self._under_way or self._desk.carrier is None or self._pauses.get(key, (0.0, 0.0))[1] > now:
+            if self._desk.carrier is None or self._pauses.get(key, (0.0, 0.0))[1] > now:
                 continue
-            if (why := self._desk.may_write(key)) is not None:
-                self.troubles[key] = why
-                continue
-            if (placement := self._wanted(placed)) is not None:
-                work = self._carry(placed, placed.manifest, placement)
-                self._under_way[key] = group.create_task(work, name=f"place {key}")
+            self._consider(placed, group)
             await asyncio.sleep(0)  # a long list must not hold up requests
+
+    def _consider(self, placed: Placed, group: asyncio.TaskGroup) -> None:
+        """Begin what is to be done about one workload, if anything."""
+        key, desk = placed.key, self._desk
+        if key in desk.under_way or desk.placed.get(key) is not placed:
+            return
+        if (why := desk.may_write(key)) is not None:
+            self.troubles[key] = why
+            return
+        try:
+            placement = self._wanted(placed)
+        except PrewarmError as error:
+            self._note(key, str(error))
+            return
+        if placement is not None:
+            desk.under_way.add(key)
+            group.create_task(self._carry(placed, placement), name=f"place {key}")
 
     def _wanted(self, placed: Placed) -> Placement | None:
         """A placement that differs from what is there and can be made; None otherwise."""
         workload = replace(placed.manifest.workload, brings_needs=placed.with_dependencies)
         asked = self._desk.ask(workload)
-        if all(share.replicas == share.before for share in asked.shares):
-            self._note(placed.key, asked.vetoes[0] if asked.vetoes else None)
+        away = dark_in(self._desk.placer.snapshot)
+        if all(share.replicas == share.before for share in asked.shares if share.cluster not in away):
+            self._note(placed.key, _missing(asked))
             return None
         return self._desk.decide(workload)
 
-    async def _carry(self, placed: Placed, manifest: Manifest, placement: Placement) -> None:
-        desk = self._desk
-        assert desk.carrier is not None, "rounds without a carrier start no work"
-        clients = desk.clients()
+    async def _carry(self, placed: Placed, placement: Placement) -> None:
+        key = placed.key
         try:
-            beside = await beside_of(
-                manifest,
-                placement,
-                placed.beside,
-                clients=clients,
-                snapshot=desk.placer.snapshot,
-                copy=placed.with_dependencies,
-            )
-            report = await desk.carrier.carry_out(rollout_of(manifest, placement, beside), now=desk.now())
-        except MemberError as error:
-            self._failed(placement, str(error))
-            return
-        done = report.verdict in DONE
-        if done:
-            self._pauses.pop(placed.key, None)
-            self._note(placed.key, None)
+            carried = await carry_through(self._desk, placed, placement, ACTOR)
+        except PrewarmError as error:
+            self._failed(key, str(error))
+        except Exception:  # the outermost loop of this workload: the others go on
+            log.exception("placement failed", extra={"workload": key})
+            self._failed(key, "the service failed at it; see its log")
         else:
-            self._failed(placement, sentence_of(report) or report.verdict)
-        await desk.records.keep_decisions([decision_of(replace(placement, applied=done))])
+            if carried.done:
+                self._pauses.pop(key, None)
+                self._note(key, _missing(placement))
+            else:
+                self._failed(key, carried.why or carried.verdict.value)
+        finally:
+            self._desk.under_way.discard(key)
 
-    def _failed(self, placement: Placement, why: str) -> None:
-        """Nothing keeps its room, and the next try waits longer than the last."""
-        self._desk.placer.cancel(placement.id)
-        pause = min(2 * self._pauses.get(placement.workload, (FIRST_PAUSE_S / 2, 0.0))[0], LONGEST_PAUSE_S)
-        self._pauses[placement.workload] = (pause, self._desk.now() + pause)
-        self._note(placement.workload, why)
+    def _failed(self, key: str, why: str) -> None:
+        """The next try waits longer than the last."""
+        pause = min(2 * self._pauses.get(key, (FIRST_PAUSE_S / 2, 0.0))[0], LONGEST_PAUSE_S)
+        self._pauses[key] = (pause, self._desk.now() + pause)
+        self._note(key, why)
 
     def _note(self, key: str, why: str | None) -> None:
         if why is None:
@@ -111,3 +119,10 @@ class Minder:
         elif self.troubles.get(key) != why:
             log.warning("not placed as wanted", extra={"workload": key, "why": why})
             self.troubles[key] = why
+
+
+def _missing(placement: Placement) -> str | None:
+    """What a placement leaves to be wished for."""
+    if placement.vetoes:
+        return placement.vetoes[0]
+    return f"{placement.unplaced} of {placement.replicas} fit nowhere" if placement.unplaced else None

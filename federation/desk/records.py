@@ -17,15 +17,22 @@ from federation.apply.state.objects import is_secret, ref_of
 from federation.manifest.fields import Json
 from federation.manifest.form import read_form
 from federation.manifest.read import Manifest, read_manifest
+from federation.placement.terms import Home
+from federation.snapshot import frozen
 from prewarm.domain import Decision
 from prewarm.settings import Link
 from prewarm.store import Store
 from prewarm.store.decisions import add_decisions, mark_applied
 from prewarm.store.people import Stamp, documents, drop_document, put_document
+from prewarm.store.records import put_record
 
 PLACED = "placed"
 NETWORK = "network"
+MEMORY = "placer"
 FLEET = "fleet"
+
+Moves = tuple[tuple[float, int], ...]
+"""When how many instances were moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,20 @@ class Records:
     async def forget_placed(self, key: str, stamp: Stamp) -> bool:
         """No longer; False where it was not."""
         return await self._store.submit(partial(drop_document, kind=PLACED, name=key, stamp=stamp))
+
+    async def memory(self) -> tuple[Mapping[str, Home], Moves]:
+        """Where workloads were before they had to leave, and what was moved lately; empty where nothing was kept."""
+        kept = (await self._store.read(partial(documents, kind=MEMORY))).get(FLEET)
+        if kept is None:
+            return {}, ()
+        homes = {key: Home(frozen(one["shares"]), one["since"]) for key, one in kept["homes"].items()}
+        return homes, tuple((at, count) for at, count in kept["moves"])
+
+    async def keep_memory(self, homes: Mapping[str, Home], moves: Moves, at: float) -> None:
+        """Keep what a placer knows of the past, so that a restart neither forgets a home nor moves too much."""
+        told = {key: {"shares": dict(one.shares), "since": one.since} for key, one in homes.items()}
+        body = {"homes": told, "moves": [list(one) for one in moves]}
+        await self._store.submit(partial(put_record, kind=MEMORY, name=FLEET, body=body, at=at))
 
     async def said(self) -> Mapping[str, Said]:
         """What people said of clusters, by name."""

@@ -18,7 +18,7 @@ _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 @click.option("--service", default=DEFAULT_SERVICE, show_default=True, envvar="PREWARM_SERVICE", help="Its address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 def explain(what: str, service: str, as_json: bool) -> int:
-    """Say why a decision was taken: of an id, or the latest one on a function."""
+    """Say why a decision was taken: a pool's or a placement's by its id, or the latest one on a function."""
     client = ServiceClient(service)
     path = f"/v1/decisions/{what}" if _ID.fullmatch(what) else f"/v1/functions/{encoded(what)}/decision"
     made = client.read(path)
@@ -33,9 +33,18 @@ def _sentences(made: dict[str, Any]) -> list[str]:
     lines = [f"{made['function']}: {change} ({made['mode']}, {done}), {made['at']}"]
     if made["held"]:
         lines.append(f"  held: {made['held']}")
-    lines += [f"  - {reason['text']}" for reason in made["reasons"]]
+    lines += [f"  - {text}" for text in _reasons(made)]
     lines.append(f"  decided by {policy['name']} {policy['version']}")
     if policy["rule_decided"]:
         lines.append(f"  the plain rule decided: {policy['why']}")
     lines.append(f"  id {made['id']}")
     return lines
+
+
+def _reasons(made: dict[str, Any]) -> list[str]:
+    """Why, in sentences."""
+    if made["kind"] != "placement":
+        return [str(reason["text"]) for reason in made["reasons"]]
+    from federation.placement.explain.text import sentences
+
+    return sentences(made)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from federation.desk.desk import FleetDesk
 from federation.desk.dividing import Dividing
 from federation.desk.records import Records, Said
+from federation.informer.network import links_between
 from federation.placement.placer import Placer
 from federation.pools.tick.fleet_tick import FleetPlan
 from federation.pools.tick.value import Callers
@@ -24,22 +25,25 @@ from prewarm.store import Store
 
 @dataclass(slots=True)
 class EmbeddedView:
-    """The simulated clusters, with what people said of them. Their links are as they were built."""
+    """The simulated clusters, with what people said of them; their links are as they were built until somebody sets them."""
 
     ground: EmbeddedFleet
     _said: Mapping[str, Said] = field(default_factory=dict)
+    _links: tuple[Link, ...] | None = None
 
     def snapshot(self, now: float) -> Snapshot:
         """The clusters at `now`."""
         snapshot = self.ground.snapshot(now)
+        if self._links is not None:
+            places = tuple((one.name, one.region) for one in snapshot.clusters)
+            snapshot = replace(snapshot, links=links_between(places, self._links))
         if not self._said:
             return snapshot
         return replace(snapshot, clusters=tuple(self._as_told(one) for one in snapshot.clusters))
 
     def told(self, said: Mapping[str, Said], links: tuple[Link, ...] | None) -> None:
-        """Take what people said of clusters."""
-        del links
-        self._said = dict(said)
+        """Take what people said of clusters and of the network."""
+        self._said, self._links = dict(said), links
 
     async def watch(self, kinds: frozenset[str], limit_s: float) -> None:
         """Nothing that a workload needs is missing here."""

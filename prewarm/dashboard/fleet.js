@@ -7,16 +7,28 @@ import { fill, text, timeOf } from "./dom.js";
 const $ = (id) => document.getElementById(id);
 const MAPPED = 24;
 const WIDTH = 640, HEIGHT = 300, EDGE = 62;
-const view = { chosen: null, workload: null, places: new Map(), network: "" };
+const view = { absent: false, chosen: null, workload: null, places: new Map(), network: "" };
+
+// A service without a fleet is asked once: it does not get one while it runs.
+async function clustersOf() {
+  if (view.absent) return [];
+  try {
+    return (await read("v1/clusters?limit=1000")).clusters;
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    view.absent = true;
+    return [];
+  }
+}
 
 export async function loadFleet() {
-  const answer = await read("v1/clusters?limit=1000").catch((error) => (error.status === 404 ? { clusters: [] } : Promise.reject(error)));
-  $("fleet").hidden = answer.clusters.length === 0;
-  if (!answer.clusters.length) return;
+  const clusters = await clustersOf();
+  $("fleet").hidden = clusters.length === 0;
+  if (!clusters.length) return;
   const network = await read("v1/network");
-  showTable(answer.clusters);
-  showMap(answer.clusters, network);
-  if (view.chosen) await showCluster(answer.clusters);
+  showTable(clusters);
+  showMap(clusters, network);
+  if (view.chosen) await showCluster(clusters);
 }
 
 export function wireFleet(guard) {
