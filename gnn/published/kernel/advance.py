@@ -9,7 +9,14 @@ from typing import Any
 
 import numba
 
-from gnn.published.kernel.binding import ask_of_job, drop_waiting, give, make_ready, place_waiting, refill
+from gnn.published.kernel.binding import (
+    ask_of_job,
+    drop_waiting,
+    give,
+    make_ready,
+    place_waiting,
+    refill,
+)
 from gnn.published.kernel.calls import arm, serve_until, settle
 from gnn.published.kernel.heap import drop_first
 from gnn.published.kernel.layout import (
@@ -191,7 +198,7 @@ def _vanish(sim: Array) -> None:
 
 @compiled  # type: ignore[untyped-decorator]
 def _stands_on(sim: Array, job: int, n: int) -> bool:
-    for p in range(sim.job_pods[job]):
+    for p in range(sim.job_pods[job]):  # noqa: SIM110 - compiled
         if sim.job_node[job, p] == n:
             return True
     return False

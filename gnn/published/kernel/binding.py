@@ -39,6 +39,7 @@ from gnn.published.kernel.layout import (
     WEB,
     WEB_LATE,
     WEB_WAIT,
+    WHOLE_GANGS,
 )
 from gnn.published.kernel.scores import choose, choose_cluster, has_room
 
@@ -118,7 +119,7 @@ def _place_replicas(sim: Array, asking: bool) -> bool:
 
 @compiled  # type: ignore[untyped-decorator]
 def _somewhere(sim: Array, ask: Array) -> bool:
-    for n in range(sim.count[NODES]):
+    for n in range(sim.count[NODES]):  # noqa: SIM110 - compiled
         if has_room(sim, n, ask):
             return True
     return False
@@ -185,7 +186,9 @@ def _place_jobs(sim: Array, asking: bool) -> bool:
 
 @compiled  # type: ignore[untyped-decorator]
 def _could_hold(sim: Array, job: int, ask: Array) -> bool:
-    """Whether some cluster has room for all its pods."""
+    """Whether some cluster has room for all its pods, or, pod by pod, for one."""
+    if ask[0] == GANG and sim.f[WHOLE_GANGS] == 0.0:
+        return _somewhere(sim, ask)
     fit = np.zeros(sim.count[CLUSTERS], np.int64)
     for n in range(sim.count[NODES]):
         by_cpu = sim.free_cpu[n] // ask[1]
@@ -195,21 +198,43 @@ def _could_hold(sim: Array, job: int, ask: Array) -> bool:
 
 @compiled  # type: ignore[untyped-decorator]
 def _bind_gang(sim: Array, job: int, ask: Array) -> bool:
-    """Pod by pod in each cluster, then all where the mean score of the four is best."""
-    clusters, pods = sim.count[CLUSTERS], sim.job_pods[job]
-    mean = np.full(clusters, -np.inf)
-    nodes = sim.job_node[job]
-    for k in range(clusters):
+    """Bind all pods of a gang at once in one cluster, or none and False.
+
+    A rule that knows gangs takes, of the clusters that hold all, the one with the best mean score, or waits. One that
+    scores pod by pod sends the gang where its first pod goes, and there it stays: it waits for room or fails whole.
+    """
+    pods, nodes = sim.job_pods[job], sim.job_node[job]
+    if sim.f[WHOLE_GANGS] > 0.0:
+        home = _whole_home(sim, ask, pods, nodes)
+    else:
+        if sim.job_home[job] == 0:
+            first, _ = choose(sim, ask, -1)
+            sim.job_home[job] = 1 + sim.cluster[first]
+        home = sim.job_home[job] - 1
+    if home < 0:
+        return False
+    placed, _ = _try_gang(sim, ask, (home, pods), nodes)
+    if placed < pods:
+        _undo_gang(sim, ask, placed, nodes)
+    return bool(placed == pods)
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _whole_home(sim: Array, ask: Array, pods: int, nodes: Array) -> int:
+    """The cluster that is to hold all pods, -1 where none has room for them."""
+    mean = np.full(sim.count[CLUSTERS], -np.inf)
+    for k in range(mean.size):
         placed, total = _try_gang(sim, ask, (k, pods), nodes)
-        for p in range(placed):
-            give(sim, nodes[p], ask)
+        _undo_gang(sim, ask, placed, nodes)
         if placed == pods:
             mean[k] = total / pods
-    best = choose_cluster(sim, ask, mean)
-    if best < 0:
-        return False
-    _try_gang(sim, ask, (best, pods), nodes)
-    return True
+    return int(choose_cluster(sim, ask, mean))
+
+
+@compiled  # type: ignore[untyped-decorator]
+def _undo_gang(sim: Array, ask: Array, placed: int, nodes: Array) -> None:
+    for p in range(placed):
+        give(sim, nodes[p], ask)
 
 
 @compiled  # type: ignore[untyped-decorator]

@@ -33,8 +33,9 @@ GANG_PODS = 4
 
 NODES, CLUSTERS, JOBS, RATES, VANISHING, DEPTH = range(6)
 """Columns of `count`: how much of each there is; DEPTH: jobs that always wait."""
-NOW, ALLOCATED, FROM, TARGET_LOAD, LOST_AT = range(5)
-"""Columns of `f`: time; core-seconds allocated since FROM; target of load-aware packing; when nodes vanish."""
+NOW, ALLOCATED, FROM, TARGET_LOAD, LOST_AT, WHOLE_GANGS = range(6)
+"""Columns of `f`: time; core-seconds allocated since FROM; target of load-aware packing; when nodes vanish; 1 where the
+rule knows which cluster holds a whole gang, 0 where it scores pod by pod."""
 DIRTY, ASKED, ANSWERED, NEXT_JOB, NEXT_RATE, TICKS, HEAP, WAITING_WEB, WAITING_JOBS, CALLS_ON, LOST, CREATED = range(12)
 """Columns of `i`. DIRTY: something may fit now; ASKED: pod that a policy is asked about (slot, or SLOTS + job), -1."""
 BOOKS = ("came", "failed", "gangs", "gangs_failed", "web_late", "web_created", "web_wait_s", "evicted")
@@ -48,6 +49,7 @@ NODE_FACTORS = (
     *FACTORS,
     "least_allocated",  # kube-scheduler NodeResourcesFit, LeastAllocated: mean free share after
     "balanced",  # kube-scheduler NodeResourcesBalancedAllocation: 1 - deviation of the two shares
+    "cluster_least",  # LeastAllocated on the totals of the cluster
     "spread",  # kube-scheduler PodTopologySpread, system defaults: few pods of the service on the node and in the zone
     "most_allocated",  # NodeResourcesFit, MostAllocated: mean allocated share after
     "target_load",  # Trimaran TargetLoadPacking: rises to the target, then falls
@@ -60,7 +62,7 @@ NODE_FACTORS = (
 SIZE = len(NODE_FACTORS)
 (
     FIT, FRAGMENTATION, FUTURE, NETWORK, WARM, PRICE, HEADROOM, STEADINESS, RISK,
-    LEAST, BALANCED, SPREAD, MOST, TARGET, PEERS, EQUAL, ROOM, AGGREGATED, RANDOM,
+    LEAST, BALANCED, CLUSTER_LEAST, SPREAD, MOST, TARGET, PEERS, EQUAL, ROOM, AGGREGATED, RANDOM,
 ) = range(SIZE)  # fmt: skip
 FILL_CPU, FILL_GB, TYPES = 32, 256, 22
 LINE, HOP_RING, CALL_SLOTS, END_SLOTS, SERVICE_PARTS, START_PARTS = 1 << 13, 1 << 16, 1 << 15, 1 << 10, 1 << 16, 1 << 12
@@ -104,6 +106,7 @@ LAYOUT = np.dtype(
         ("placed", _W, _PAIR),
         ("job_state", _W, (JOBS_AT_MOST,)),
         ("job_node", _W, (JOBS_AT_MOST, GANG_PODS)),
+        ("job_home", _W, (JOBS_AT_MOST,)),
         ("job_line", _W, (JOBS_AT_MOST,)),
         ("service", _W, (SLOTS,)),
         ("node", _W, (SLOTS,)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from gnn.published.kernel.layout import (
     AGGREGATED,
+    CLUSTER_LEAST,
     CLUSTERS,
     EQUAL,
     HEADROOM,
@@ -122,8 +123,9 @@ def of_clusters(sim: Array, ask: Array, values: Array) -> None:
         line = values[n]
         if ask[0] == WEB:
             line[WARM] = min(sim.ready[ask[3], k] / max(sim.wanted[ask[3]], 1), 1.0)
-        left = min((free[k, 0] - ask[1]) / total[k, 0], (free[k, 1] - ask[2]) / total[k, 1])
-        line[HEADROOM] = max(left, 0.0)
+        rest = (free[k, 0] - ask[1]) / total[k, 0], (free[k, 1] - ask[2]) / total[k, 1]
+        line[CLUSTER_LEAST] = (rest[0] + rest[1]) / 2.0
+        line[HEADROOM] = max(min(rest[0], rest[1]), 0.0)
         line[RISK] = 1.0 - sim.pods[k].sum() / everything / 3.0
         line[EQUAL] = 0.5 + (1.0 / clusters - have[k] / whole) / 2.0
         line[ROOM] = 0.5 + (free[k, 0] / max(free[:, 0].sum(), 1.0) - have[k] / whole) / 2.0

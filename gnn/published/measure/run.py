@@ -26,6 +26,7 @@ from gnn.published.kernel.layout import (
     TARGET_LOAD,
     WEB,
     WEB_LATE,
+    WHOLE_GANGS,
     State,
 )
 from gnn.published.measure.build import build
@@ -48,8 +49,8 @@ Asked = Callable[[State, int], Answer]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a run came to. came, failed: pods of batch and training. histogram: (seconds, bins) of calls by the second in
-    which they began, the last bin those that took a second or were given up; of one row where no calls were run.
+    """What a run came to. came, failed: pods of batch and training. histogram: (seconds, bins) of calls by the second
+    in which they began, the last bin those that took a second or were given up; all 0 where no calls were run.
     """
 
     came: int
@@ -90,7 +91,7 @@ def run_rule(world: World, rule: Rule) -> Outcome:
     """Fixed weights, compiled from start to end."""
     state = build(world)
     state["weights"][0, :] = rule.table
-    state["f"][0, TARGET_LOAD] = rule.target_load
+    state["f"][0, [TARGET_LOAD, WHOLE_GANGS]] = rule.target_load, rule.whole_gangs
     advance(state, world.duration_s, False)
     return outcome(state, world)
 
@@ -98,6 +99,7 @@ def run_rule(world: World, rule: Rule) -> Outcome:
 def run_asked(world: World, policy: Asked) -> Outcome:
     """A policy that gives weights for each pod as it is placed."""
     state = build(world)
+    state["f"][0, WHOLE_GANGS] = 1.0
     drive(state, policy, until_s=world.duration_s)
     return outcome(state, world)
 

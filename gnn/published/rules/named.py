@@ -17,23 +17,29 @@ from prewarm.settings import FactorWeights
 
 _TIES = {"random": 1e-6}
 _DEFAULT = {"least_allocated": 1.0, "balanced": 1.0, "spread": 2.0}
+_FIRST = 100.0
+"""Weight of what decides alone."""
 _INSIDE = {name: 1e-3 * weight for name, weight in _DEFAULT.items() if name != "spread"}
 _FACTOR_NAMES = tuple(FactorWeights.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """weights: by kind of pod (`KINDS`), factors by name; temperature: by kind. target_load: of load-aware packing."""
+    """weights: by kind of pod (`KINDS`), factors by name; temperature: by kind. target_load: of load-aware packing.
+
+    whole_gangs: it looks for a cluster that holds the whole gang; a scheduler that scores pod by pod does not.
+    """
 
     name: str
     weights: Mapping[str, Mapping[str, float]]
     temperature: Mapping[str, float]
     target_load: float = 0.4
+    whole_gangs: bool = False
 
     @classmethod
-    def same(cls, name: str, weights: Mapping[str, float]) -> Rule:
+    def same(cls, name: str, weights: Mapping[str, float], *, whole_gangs: bool = False) -> Rule:
         """One set of weights for all kinds, always the best cluster."""
-        return cls(name, dict.fromkeys(KINDS, weights), dict.fromkeys(KINDS, 0.0))
+        return cls(name, dict.fromkeys(KINDS, weights), dict.fromkeys(KINDS, 0.0), whole_gangs=whole_gangs)
 
     @property
     def table(self) -> FloatArray:
@@ -47,29 +53,33 @@ class Rule:
 
 
 def default_rule() -> Rule:
-    """The kube-scheduler's default scorers with their default weights, those that tell these nodes apart."""
-    return Rule.same("kube-scheduler default", _DEFAULT)
+    """The kube-scheduler's default scorers with their default weights, in the cluster that LeastAllocated prefers.
+
+    A scheduler sees one cluster, so its rule is read on the clusters' totals first and on the nodes then.
+    """
+    return Rule.same("kube-scheduler default", {"cluster_least": _FIRST, **_DEFAULT})
 
 
 def ours() -> Rule:
     """The fixed rule of this project with its default weights."""
     defaults = FactorWeights()
-    return Rule.same("fixed rule", {name: float(getattr(defaults, name)) for name in _FACTOR_NAMES})
+    weights = {name: float(getattr(defaults, name)) for name in _FACTOR_NAMES}
+    return Rule.same("fixed rule", weights, whole_gangs=True)
 
 
 def baselines() -> tuple[Rule, ...]:
     """All of them, the default first."""
     return (
         default_rule(),
-        Rule.same("default without spread", {"least_allocated": 1.0, "balanced": 1.0}),
+        Rule.same("default over all nodes", _DEFAULT),
         Rule.same("random", {"random": 1.0}),
         Rule.same("most allocated", {"most_allocated": 1.0}),
         Rule.same("network-aware (Diktyo)", {"peers": 1.0, **_INSIDE}),
         Rule.same("target load (Trimaran)", {"target_load": 1.0}),
         Rule.same("FGD", {"fragmentation": 1.0}),
-        Rule.same("FGD with future fill", {"future_fill": 1.0}),
-        Rule.same("Karmada static weight", {"equal_share": 1.0, **_INSIDE}),
-        Rule.same("Karmada available replicas", {"room_share": 1.0, **_INSIDE}),
-        Rule.same("Karmada aggregated", {"aggregated": 1.0, **_INSIDE}),
+        Rule.same("FGD with future fill", {"future_fill": 1.0}, whole_gangs=True),
+        Rule.same("Karmada static weight", {"equal_share": 1.0, **_INSIDE}, whole_gangs=True),
+        Rule.same("Karmada available replicas", {"room_share": 1.0, **_INSIDE}, whole_gangs=True),
+        Rule.same("Karmada aggregated", {"aggregated": 1.0, **_INSIDE}, whole_gangs=True),
         ours(),
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from gnn.published.world.fleet import Fleet, published_fleet
 from gnn.published.world.jobs import WEB_SHARE, Jobs, draw_backlog, draw_jobs
-from gnn.published.world.web import CHAINS, WebPlan, base_rates, plan_web
+from gnn.published.world.web import CHAINS, WebPlan, base_rates, plan_web, steady_web
 from prewarm.domain import IntArray
 
 EVALUATION_SEEDS = tuple(range(10))
@@ -22,7 +22,7 @@ FIRST_TRAINING_SEED = 1_000
 CALLS_S, FAILURES_S, BACKLOG_S = 2_400.0, 14_400.0, 7_200.0
 WARM_UP_S, BACKLOG_WARM_UP_S = 600.0, 1_800.0
 STEP_AT_S, STEP_FACTOR = 1_200.0, 1.3
-BACKLOG_DEPTH = 20
+BACKLOG_DEPTH, BACKLOG_JOBS = 5, 8_000
 _STREAMS = 4
 
 
@@ -58,9 +58,9 @@ def draw_world(regime: Regime, load: float, seed: int, fleet: Fleet | None = Non
     duration_s, counted_from_s = _times(regime)
     base = base_rates(load * WEB_SHARE * place.cores, chains.uniform(0.5, 1.5, CHAINS))
     step = (STEP_AT_S, STEP_FACTOR) if regime is Regime.STEP else None
-    web = plan_web(base, duration_s, bursts, step)
+    web = steady_web(base) if regime is Regime.FAILURES else plan_web(base, duration_s, bursts, step)
     if regime is Regime.BACKLOG:
-        jobs, depth = draw_backlog(12_000, work), BACKLOG_DEPTH
+        jobs, depth = draw_backlog(BACKLOG_JOBS, work), BACKLOG_DEPTH
     else:
         jobs, depth = draw_jobs(load * place.cores, duration_s, work), 0
     lost = _lost(place, loss) if regime is Regime.STEP else np.zeros(0, dtype=np.int64)

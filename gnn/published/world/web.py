@@ -57,3 +57,8 @@ def plan_web(
         if step is not None and at >= step[0]:
             rates[row] *= step[1]
     return WebPlan(np.array(marks), rates)
+
+
+def steady_web(base: FloatArray) -> WebPlan:
+    """The same rates throughout: where no calls are run the replicas stand at their steady number."""
+    return WebPlan(np.zeros(1), base[None, :].copy())

@@ -1,0 +1,216 @@
+"""`prewarm bench placement-policy`: the published cluster, every rule on the same runs, the bounds and the goals.
+
+Everything is simulated, so no figure stands beside a real cluster's without saying so; the published ones are printed
+for the reader, not compared. The load of the second part is the one at which the kube-scheduler's default rule fails
+3.2 % of the batch and training pods. The goals are the learned policy's; without one they are missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gnn.published.bound.fill import demand_of, most_allocated
+from gnn.published.bound.queueing import bare_p99_ms, p99_ms
+from gnn.published.kernel.replicas import SERVICE_S, TIERS, replicas_for
+from gnn.published.measure.contest import Contender, paired, pooled, settles_after
+from gnn.published.measure.load import StatedLoad, stated_load
+from gnn.published.measure.run import Outcome
+from gnn.published.rules.named import baselines, default_rule
+from gnn.published.world.draw import Regime, draw_world
+from gnn.published.world.fleet import INSIDE_S
+from gnn.published.world.web import REPLICA_CPU, REPLICA_GB
+from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
+from prewarm.domain import FloatArray, IntArray
+
+LOADS = (0.75, 0.85, 0.95)
+STEP_LOAD = 0.75
+PUBLISHED_UTILISATION, PUBLISHED_P99_MS = 0.683, 128.0
+Figure = Callable[[Outcome], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which seeds: of calls and backlog, of the failure runs, and of the step run."""
+
+    seeds: tuple[int, ...]
+    failure_seeds: tuple[int, ...]
+    step_seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """What one contender did, by seed: allocated share of the backlog, failed share and P99 (ms) at the stated load."""
+
+    utilisation: FloatArray
+    failed: FloatArray
+    p99_ms: FloatArray
+
+
+def run(
+    data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = None, progress: Callable[..., None]
+) -> BenchResult:
+    """All rules on ten seeds; `quick` takes two (four for the failures) and leaves the other loads out."""
+    del data_dir, plot
+    return compare(_plan(seed, quick), candidate=None, loads=() if quick else LOADS, seed=seed, progress=progress)
+
+
+def _plan(seed: int, quick: bool) -> Plan:
+    count, failures, steps = (2, 4, 2) if quick else (10, 20, 10)
+    return Plan(tuple(range(seed, seed + count)), tuple(range(seed, seed + failures)), tuple(range(seed, seed + steps)))
+
+
+def compare(
+    plan: Plan,
+    *,
+    candidate: Contender | None,
+    loads: Sequence[float],
+    seed: int,
+    progress: Callable[..., None],
+) -> BenchResult:
+    """Every rule and, where there is one, the learned policy (`candidate`), against the bounds and the goals."""
+    progress(0.0, "the stated load")
+    stated = stated_load(default_rule(), plan.failure_seeds)
+    contenders = [Contender(rule.name, rule) for rule in baselines()] + ([candidate] if candidate else [])
+    everybody = [*contenders, pooled()]
+    found: dict[str, Figures] = {}
+    for position, one in enumerate(everybody):
+        progress(0.05 + 0.75 * position / len(everybody), one.name)
+        found[one.name] = _figures(one, stated.load, plan)
+    progress(0.85, "convergence")
+    settled = {one.name: _settled(one, plan.step_seeds) for one in everybody}
+    bounds = _bounds(stated.load, plan.seeds)
+    rows = [_stated_row(stated, found[default_rule().name]), *_rows(found, bounds)]
+    rows += [_load_row(one, load, plan.failure_seeds) for load in loads for one in everybody]
+    rows += [{"after the change": name, "seconds (median)": value} for name, value in settled.items()]
+    goals = _goals(found, bounds, candidate, settled)
+    return BenchResult(
+        "placement-policy", seed, {}, installed_versions(("prewarm-fleet", "numba", "numpy", "scipy")), rows, goals
+    )
+
+
+def _figures(one: Contender, load: float, plan: Plan) -> Figures:
+    return Figures(
+        one.over(Regime.BACKLOG, 1.0, plan.seeds, lambda run: run.utilisation),
+        one.over(Regime.FAILURES, load, plan.failure_seeds, lambda run: run.failure_rate),
+        one.over(Regime.CALLS, load, plan.seeds, lambda run: run.p99_ms),
+    )
+
+
+def _settled(one: Contender, seeds: Sequence[int]) -> float:
+    """Median over the seeds; a run that never settles counts as the longest."""
+    return float(np.median([np.nan_to_num(settles_after(one, STEP_LOAD, seed), nan=np.inf) for seed in seeds]))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Most of the cores that can be allocated, mean over the seeds; P99 in ms that no placement goes below."""
+
+    utilisation: float
+    p99_ms: float
+
+
+def _bounds(load: float, seeds: Sequence[int]) -> Bounds:
+    """The integer program for the backlog; the higher of bare service with two hops inside and one pool a service."""
+    fills, p99 = [], [bare_p99_ms(INSIDE_S)]
+    for seed in seeds:
+        backlog = draw_world(Regime.BACKLOG, 1.0, seed)
+        replicas = int(_replicas(backlog.web.rates[0]).sum())
+        fills.append(most_allocated(backlog.fleet, demand_of(backlog.jobs, replicas, (REPLICA_CPU, REPLICA_GB))))
+        rates = draw_world(Regime.CALLS, load, seed).web.rates[0]
+        p99.append(p99_ms(_replicas(rates)[:, None], rates, np.array([[INSIDE_S]])))
+    return Bounds(float(np.mean(fills)), max(p99[0], float(np.mean(p99[1:]))))
+
+
+def _replicas(rates: FloatArray) -> IntArray:
+    """What the replica rule asks for at these rates, (services,)."""
+    return np.repeat([replicas_for(float(rate) * SERVICE_S) for rate in rates], TIERS).astype(np.int64)
+
+
+def _stated_row(stated: StatedLoad, default: Figures) -> Row:
+    return {
+        "stated load": stated.load,
+        "default fails %": 100.0 * stated.rate,
+        "within 3.2 +- 0.3": stated.found,
+        "its utilisation": stated.utilisation,
+        "published": PUBLISHED_UTILISATION,
+        "its P99 ms": float(default.p99_ms.mean()),
+        "published ms": PUBLISHED_P99_MS,
+    }
+
+
+def _rows(found: dict[str, Figures], bounds: Bounds) -> list[Row]:
+    """A row each, differences from the default rule with their intervals; then the bounds."""
+    default = found[default_rule().name]
+    rows: list[Row] = []
+    for name, one in found.items():
+        rows.append(
+            {
+                "rule": name,
+                "backlog": float(one.utilisation.mean()),
+                "% of bound": 100.0 * float(one.utilisation.mean()) / bounds.utilisation,
+                "- default": _interval(one.utilisation, default.utilisation),
+                "fails %": 100.0 * float(one.failed.mean()),
+                "- default ": _interval(100.0 * one.failed, 100.0 * default.failed),
+                "P99 ms": float(one.p99_ms.mean()),
+                "- default  ": _interval(one.p99_ms, default.p99_ms),
+            }
+        )
+    return [
+        *rows,
+        {"bound": "integer program, backlog", "value": bounds.utilisation},
+        {"bound": "P99 ms", "value": bounds.p99_ms},
+    ]
+
+
+def _interval(ours: FloatArray, theirs: FloatArray) -> str:
+    mean, low, high = paired(ours, theirs)
+    return f"{mean:+.3g} ({low:+.3g}..{high:+.3g})"
+
+
+def _load_row(one: Contender, load: float, seeds: Sequence[int]) -> Row:
+    runs = [one.run(Regime.FAILURES, load, seed) for seed in seeds]
+    return {
+        "load": load,
+        "rule": one.name,
+        "fails %": 100.0 * float(np.mean([run.failure_rate for run in runs])),
+        "gangs failed %": 100.0 * sum(run.gangs_failed for run in runs) / max(sum(run.gangs for run in runs), 1),
+        "allocated": float(np.mean([run.utilisation for run in runs])),
+        "P99 ms": float(one.run(Regime.CALLS, load, seeds[0]).p99_ms),
+    }
+
+
+def _goals(
+    found: dict[str, Figures], bounds: Bounds, candidate: Contender | None, settled: dict[str, float]
+) -> list[Goal]:
+    """The learned policy's; None, and so missed, without one."""
+    ours = None if candidate is None else found[candidate.name]
+    default, pool = found[default_rule().name], found[pooled().name]
+
+    def value(figure: Callable[[Figures], float]) -> float | None:
+        return None if ours is None else figure(ours)
+
+    base, alone = float(default.utilisation.mean()), settled[pooled().name]
+    return [
+        Goal.at_least("utilisation", 0.88, value(lambda one: float(one.utilisation.mean()))),
+        Goal.at_least("vs_bound", 0.97, value(lambda one: float(one.utilisation.mean()) / bounds.utilisation)),
+        Goal.at_least(
+            "gap_closed", 0.80, value(lambda one: (float(one.utilisation.mean()) - base) / (bounds.utilisation - base))
+        ),
+        Goal.at_most("p99_ms", 75.0, value(lambda one: float(one.p99_ms.mean()))),
+        Goal.at_least(
+            "p99_vs_default", 0.33, value(lambda one: 1.0 - float(one.p99_ms.mean() / default.p99_ms.mean()))
+        ),
+        Goal.at_most(
+            "failures_vs_pooled", 0.2, value(lambda one: 100.0 * float(one.failed.mean() - pool.failed.mean()))
+        ),
+        Goal.at_least(
+            "failures_vs_default", 0.60, value(lambda one: 1.0 - float(one.failed.mean() / default.failed.mean()))
+        ),
+        Goal.at_most(
+            "convergence_s", 30.0 if alone <= 30.0 else 45.0, None if candidate is None else settled[candidate.name]
+        ),
+    ]

@@ -1,0 +1,121 @@
+"""A search over the weights of the pipeline's own factors, by kind of pod, on training seeds only.
+
+Trials are drawn by number, so that the search can be cut into shards and taken up again: each is a line of a file, and
+a number that is there is not run again. Latency comes from the queueing formula on where the replicas stand, which is a
+thousand times cheaper than the calls; what the search finds is then measured with calls.
+
+    python -m gnn.published.measure.search trials.jsonl --trials 200 --shard 0/2
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gnn.published.bound.queueing import p99_ms
+from gnn.published.kernel.advance import advance
+from gnn.published.kernel.layout import CLUSTERS, KINDS, TARGET_LOAD, WHOLE_GANGS, State
+from gnn.published.measure.build import build
+from gnn.published.measure.run import outcome, run_rule
+from gnn.published.rules.named import Rule, default_rule, ours
+from gnn.published.world.draw import FIRST_TRAINING_SEED, Regime, World, draw_world
+
+SEEDS = tuple(range(FIRST_TRAINING_SEED, FIRST_TRAINING_SEED + 8))
+BACKLOG_SEEDS = SEEDS[:2]
+LOOK_EVERY_S = 1_800.0
+SEARCHED = ("fit", "fragmentation", "future_fill", "network", "warm", "headroom", "risk")
+"""Factors that tell these clusters apart; price and steadiness are the same everywhere here."""
+_ZERO, _SPREAD = 0.5, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One rule's figures on the training seeds: failed share, formula's P99 in ms, allocated share of the backlog."""
+
+    number: int
+    weights: dict[str, dict[str, float]]
+    temperature: dict[str, float]
+    failed: float
+    p99_ms: float
+    utilisation: float
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that was tried."""
+        return Rule(f"trial {self.number}", self.weights, self.temperature, whole_gangs=True)
+
+
+def drawn_rule(number: int) -> Rule:
+    """Each weight is 0 with a chance of a half, else LogNormal; the temperature 0 in two of three, else up to 0.3."""
+    rng = np.random.default_rng([60, number])
+    weights, temperature = {}, {}
+    for kind in KINDS:
+        size = np.exp(rng.normal(0.0, _SPREAD, len(SEARCHED))) * (rng.random(len(SEARCHED)) >= _ZERO)
+        weights[kind] = {name: round(float(one), 4) for name, one in zip(SEARCHED, size, strict=True) if one > 0}
+        heat = float(rng.uniform(0.0, 0.3)) if rng.random() < 1 / 3 else 0.0
+        temperature[kind] = round(heat, 4)
+    return Rule(f"trial {number}", weights, temperature, whole_gangs=True)
+
+
+def measured(rule: Rule, load: float, number: int) -> Trial:
+    """One trial at the stated load."""
+    looks, failed = [], []
+    for seed in SEEDS:
+        world = draw_world(Regime.FAILURES, load, seed)
+        state = build(world)
+        state["weights"][0] = rule.table
+        state["f"][0, [TARGET_LOAD, WHOLE_GANGS]] = rule.target_load, rule.whole_gangs
+        looks += list(_looks(state, world))
+        failed.append(outcome(state, world).failure_rate)
+    backlog = [run_rule(draw_world(Regime.BACKLOG, 1.0, seed), rule).utilisation for seed in BACKLOG_SEEDS]
+    weights = {kind: dict(rule.weights[kind]) for kind in KINDS}
+    figures = float(np.mean(failed)), float(np.mean(looks)), float(np.mean(backlog))
+    return Trial(number, weights, dict(rule.temperature), *figures)
+
+
+def _looks(state: State, world: World) -> Iterator[float]:
+    """P99 by formula every half hour, to the end of the run."""
+    for until in np.arange(LOOK_EVERY_S, world.duration_s + 1.0, LOOK_EVERY_S):
+        advance(state, float(until), False)
+        sim = state[0]
+        clusters = int(sim["count"][CLUSTERS])
+        yield p99_ms(sim["ready"][:, :clusters], sim["rate"].copy(), sim["delay_s"][:clusters, :clusters])
+
+
+def run_shard(file: Path, load: float, numbers: range) -> None:
+    """Run what is not in the file yet; -2 and -1 are the default rule and the fixed one."""
+    done = {trial.number for trial in read_trials(file)} if file.exists() else set()
+    fixed = {-2: default_rule(), -1: ours()}
+    with file.open("a", encoding="utf-8") as lines:
+        for number in (*fixed, *numbers):
+            if number not in done:
+                trial = measured(fixed[number] if number < 0 else drawn_rule(number), load, number)
+                fields = {name: getattr(trial, name) for name in Trial.__dataclass_fields__}
+                lines.write(json.dumps(fields) + "\n")
+                lines.flush()
+
+
+def read_trials(file: Path) -> list[Trial]:
+    """All trials of a file, in its order."""
+    return [Trial(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def main() -> None:
+    """The command line of this search."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--load", type=float, required=True)
+    options = parser.parse_args()
+    first, step = map(int, options.shard.split("/"))
+    run_shard(options.file, options.load, range(first, options.trials, step))
+
+
+if __name__ == "__main__":
+    main()
