@@ -28,8 +28,8 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@touch $@
 	@echo "ready: $(BIN)/prewarm"
 
-learn: setup ## Add torch (several GB), for training and comparing the sequence model
-	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS),learn]'
+learn: setup ## Add torch (several GB) for training, and the peers that learned parts are compared with
+	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS),learn,peers]'
 
 run: setup ## Run the service on a simulated world and print the page's address
 	@$(BIN)/prewarm serve
