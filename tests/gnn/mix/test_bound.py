@@ -61,8 +61,8 @@ def test_a_start_that_is_worth_waiting_for_is_weighed_against_holding() -> None:
 
 
 def test_two_functions_in_room_for_one_cost_more_than_each_alone_and_the_bound_sees_it() -> None:
-    calls = [[(9, 0), (9, 0), (9, 0)], [(9, 0), (9, 0), (9, 0)]]
-    tiny = Tiny(calls, room_gb=[[1.0, 1.0]] * 3, price=(1.0, 1.0))
+    calls = [[(9, 0), (9, 0)], [(9, 0), (9, 0)]]
+    tiny = Tiny(calls, room_gb=[[1.0, 1.0]] * 2, price=(1.0, 1.0))
     best = cheapest(tiny)
     free = lower_bound(tiny.world(), steps=1).value
     dual = lower_bound(tiny.world(), steps=60)
