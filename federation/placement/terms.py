@@ -31,6 +31,7 @@ class Terms:
     moved: instances moved between clusters within the last hour. growth: by cluster and resource, what the forecast
     adds to what runs there. step_down: most instances that one decision takes from a cluster. disruptions: instances
     that may be taken from a cluster now (its PodDisruptionBudget), absent for no limit. homes: by workload key.
+    draining: clusters that a person empties; nothing new goes there, and what is there moves away within the limits.
     """
 
     policy: PlacementPolicy = field(default_factory=PlacementPolicy)
@@ -44,3 +45,4 @@ class Terms:
     moved: int = 0
     step_down: int | None = None
     disruptions: Mapping[str, int] = field(default_factory=frozen)
+    draining: frozenset[str] = frozenset()

@@ -14,6 +14,7 @@ from prewarm.domain import BoolArray
 FILTERS: tuple[tuple[str, Filter], ...] = (
     ("state", standing.lost),
     ("state", standing.refused),
+    ("state", standing.draining),
     ("state", standing.cordoned),
     ("override", standing.excluded),
     ("clusters", wishes.named),

@@ -26,6 +26,16 @@ def refused(case: Case) -> Verdict | None:
     return _in_state(case, MemberState.REFUSED, holds=True, unsure=True)
 
 
+def draining(case: Case) -> Verdict | None:
+    """Drops clusters that a person empties; what runs there has to leave."""
+    names = case.terms.draining
+    if not names:
+        return None
+    clusters = case.fleet.clusters
+    dropped = np.array([one.name in names for one in clusters], dtype=np.bool_)
+    return Verdict(dropped, lambda at: "being drained" + (f" ({clusters[at].why})" if clusters[at].why else ""))
+
+
 def cordoned(case: Case) -> Verdict | None:
     """Drops clusters that a person cordoned; what runs there stays."""
     return _in_state(case, MemberState.CORDONED, holds=True)
