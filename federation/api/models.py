@@ -67,8 +67,9 @@ class PlacedRow(Answer):
     """A workload that is kept placed, and where it is."""
 
     key: str
-    kind: str
-    replicas: int
+    kind: str | None
+    replicas: int | None
+    """Null where what was kept can no longer be read."""
     clusters: dict[str, int]
     ready: dict[str, int]
     decision: str | None

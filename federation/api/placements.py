@@ -14,7 +14,8 @@ from federation.manifest.form import read_form
 from federation.manifest.read import Manifest, read_manifest
 from federation.placement.answer import Placement
 from federation.placement.explain.record import decision_of
-from prewarm.domain import PrewarmError, decision_id, function_key, rfc3339
+from federation.snapshot import Snapshot
+from prewarm.domain import InputError, PrewarmError, decision_id, function_key, rfc3339
 from prewarm.http.auth import Right
 from prewarm.http.models import Cursor
 from prewarm.http.parameters import KEY_PARAMETER
@@ -64,24 +65,26 @@ async def list_placements(call: Call[FleetDesk]) -> object:
     desk = call.service
     snapshot = desk.look()
     keys = [key for key in sorted(desk.placed) if query.cursor is None or key > query.cursor]
-    rows = []
-    for key in keys[: query.limit]:
-        placed = desk.placed[key]
-        workload = placed.manifest.workload
-        here = {one.name: one.running[key] for one in snapshot.clusters if key in one.running}
-        rows.append(
-            {
-                "key": key,
-                "kind": workload.kind,
-                "replicas": workload.replicas,
-                "clusters": {name: one.existing for name, one in here.items()},
-                "ready": {name: one.ready for name, one in here.items()},
-                "decision": placed.decision,
-                "since": rfc3339(placed.at),
-            }
-        )
+    rows = [_row(desk.placed[key], snapshot) for key in keys[: query.limit]]
     following = keys[query.limit - 1] if len(keys) > query.limit else None
     return {"placements": rows, "next": following}
+
+
+def _row(placed: Placed, snapshot: Snapshot) -> dict[str, object]:
+    here = {one.name: one.running[placed.key] for one in snapshot.clusters if placed.key in one.running}
+    try:
+        workload = placed.manifest.workload
+    except InputError:  # the rules have changed since it was kept; the minder says so
+        workload = None
+    return {
+        "key": placed.key,
+        "kind": None if workload is None else workload.kind,
+        "replicas": None if workload is None else workload.replicas,
+        "clusters": {name: one.existing for name, one in here.items()},
+        "ready": {name: one.ready for name, one in here.items()},
+        "decision": placed.decision,
+        "since": rfc3339(placed.at),
+    }
 
 
 async def end_placement(call: Call[FleetDesk]) -> object:

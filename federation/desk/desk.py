@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from federation.apply.around.drain import Cordon
@@ -83,12 +83,12 @@ class FleetDesk:
     def ask(self, workload: Workload) -> Placement:
         """What would be decided."""
         self.look()
-        return self.placer.ask(self._as_told(workload), terms=self._terms(workload), now=self.now())
+        return self.placer.ask(workload, terms=self._terms(workload), now=self.now())
 
     def decide(self, workload: Workload) -> Placement:
         """Decide, and hold the room."""
         self.look()
-        return self.placer.place(self._as_told(workload), terms=self._terms(workload), now=self.now())
+        return self.placer.place(workload, terms=self._terms(workload), now=self.now())
 
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""
@@ -151,13 +151,11 @@ class FleetDesk:
             overrides=tuple(self.demand.active_overrides(self.now())),
             fragmentation=self.fragmentation,
             future_fill=self.future_fill,
+            draining=self._draining(),
         )
 
-    def _as_told(self, workload: Workload) -> Workload:
-        """With the clusters that are being drained left out, unless nothing would be left to choose."""
-        draining = {name for name, one in self.said.items() if one.state is Cordon.DRAINING}
+    def _draining(self) -> frozenset[str]:
+        """Clusters that are being emptied; none where nobody would be left to take what they have."""
+        draining = frozenset(name for name, one in self.said.items() if one.state is Cordon.DRAINING)
         answering = {one.name for one in self.placer.snapshot.clusters if one.state is not MemberState.DARK}
-        if not draining or answering <= draining:
-            return workload
-        exclude = tuple(sorted({*workload.affinity.exclude, *draining}))
-        return replace(workload, affinity=replace(workload.affinity, exclude=exclude))
+        return frozenset() if answering <= draining else draining

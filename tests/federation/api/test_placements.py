@@ -15,6 +15,7 @@ from federation.members.api import RefusedError
 from prewarm.domain import Mode
 from tests.federation.apply.made import Says
 from tests.federation.desk.ground import Ground, Standing, form, manifest, standing, where
+from tests.federation.fakeapi import until
 from tests.service import HandClock
 
 
@@ -162,7 +163,7 @@ class Waits(Says):
 
     async def wait_ready(self, member: str, ref: Ref, replicas: int) -> str | None:
         await self.go.wait()
-        return None
+        return await super().wait_ready(member, ref, replicas)
 
 
 async def slow(at: Standing) -> Waits:
@@ -183,12 +184,10 @@ async def test_past_its_deadline_it_goes_on_and_is_recorded_later(tmp_path: Path
         again = await at.place(manifest(replicas=9), status=409)
         assert again["detail"] == "another placement of shop/checkout is under way"
         waits.go.set()
-        async with asyncio.timeout(5):
-            while not (await at.call("GET", "/v1/placements"))["placements"]:
-                await asyncio.sleep(0.01)
+        await until(lambda: not at.desk.under_way)
         assert (await at.decision(answer["decision"]))["applied"] is True
         assert ground.replicas() == where(answer)
-        assert at.desk.under_way == set()
+        assert [row["key"] for row in (await at.call("GET", "/v1/placements"))["placements"]] == ["shop/checkout"]
 
 
 async def test_an_end_takes_away_what_was_made_and_nothing_else(tmp_path: Path, ground: Ground) -> None:
