@@ -16,7 +16,7 @@ from federation.informer.fleet import FleetWatch
 from federation.informer.reflect.reflector import ReflectorOptions
 from federation.snapshot import MemberState
 from tests.cluster.faultproxy import FaultProxy
-from tests.cluster.faults import Answer, Drip, Fault, GoneLine, LostLine, OversizeLine, TruncatedLine
+from tests.cluster.faults import Answer, Drip, Fault, GoneLine, LostLine, OversizeLine, Skew, TruncatedLine
 from tests.cluster.reaching import QUICK_CLIENT, QUICK_WATCH, seen, state_of, until, until_equal, watch_of
 from tests.cluster.real.accounts import make_account, rule
 from tests.cluster.real.admin import Admin
@@ -146,7 +146,7 @@ async def test_a_version_lost_to_compaction_costs_one_list(
         eu.etcd.compact()
         await asyncio.to_thread(eu.restart_api_server)
         await proxy.link.restore()
-        await until_equal(watch, eu, name="proxied", deadline_s=75.0)
+        await until_equal(watch, eu, name="proxied", deadline_s=40.0)
         await asyncio.sleep(3.0)
         assert proxy.count(path=PODS, watch=False) == 2
         asked = [one.query for one in proxy.seen if one.path == PODS and "watch=1" in one.query]
@@ -264,6 +264,24 @@ async def test_after_any_fault_the_snapshot_is_true_again_without_a_storm_of_req
         took_s = time.monotonic() - began
         requests = sum(one.path == PODS for one in proxy.seen)
         assert requests <= 6 + took_s, f"{requests} requests for pods in {took_s:.0f} s"
+
+
+@pytest.mark.parametrize("off_s", [-3600, 600], ids=["an-hour-behind", "ten-minutes-ahead"])
+async def test_a_member_whose_clock_is_off_is_told_of_and_aged_by_our_own(
+    fleet: Fleet, namespace: str, proxy: FaultProxy, tmp_path: Path, off_s: int
+) -> None:
+    eu = fleet["eu"]
+    proxy.add(Skew(off_s))
+    async with watch_of(through(proxy, eu, tmp_path)) as watch:
+        eu.kubectl.apply([deployment(f"{namespace}/web", 2)])
+        await until_equal(watch, eu, name="proxied")
+        now = time.time()
+        cluster = watch.snapshot(now).cluster("proxied")
+        assert cluster is not None
+        assert any("clock" in note and ("behind" if off_s < 0 else "ahead") in note for note in cluster.notes)
+        ages = cluster.ages.at(now)
+        assert all(age is not None and 0.0 <= age < 20.0 for name, age in ages.items() if name != "metrics"), ages
+        assert cluster.state is MemberState.READY
 
 
 async def test_a_lost_event_is_made_good_by_the_next_full_list(
