@@ -13,6 +13,7 @@ from federation.live import LiveFleet, live_fleet
 from federation.members.api import Api, MemberError
 from federation.placement.reserve.book import EMPTY
 from federation.snapshot import Cluster, MemberState, Snapshot
+from prewarm.domain import InputError
 from prewarm.settings import Settings
 
 ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -24,11 +25,11 @@ WRITES = (("apps", "deployments"), ("batch", "jobs"), ("serving.knative.dev", "s
 async def look_at(
     places: Places, settings: Settings, environ: Mapping[str, str], *, wait_s: float
 ) -> dict[str, list[Any]]:
-    """Every member as the API shows it, and the notices of the files."""
+    """Every member as the API shows it, and the notices of the files. InputError where there is no member."""
     async with live_fleet(places, settings, environ) as fleet:
         await fleet.settled(wait_s)
         now = time.time()
-        shown = [cluster_json(one, EMPTY, now) for one in fleet.snapshot(now).clusters]
+        shown = [cluster_json(one, EMPTY, now) for one in _members(fleet.snapshot(now))]
         return {"clusters": shown, "notices": list((await fleet.listing()).notices)}
 
 
@@ -41,8 +42,14 @@ async def check_fleet(
         snapshot = fleet.snapshot(time.time())
         rights = await _rights_of_all(fleet, snapshot, namespaces)
         notices = (await fleet.listing()).notices
-        found = {one.name: (*_findings(one, snapshot), *rights.get(one.name, ())) for one in snapshot.clusters}
+        found = {one.name: (*_findings(one, snapshot), *rights.get(one.name, ())) for one in _members(snapshot)}
         return {"files": notices, **found} if notices else found
+
+
+def _members(snapshot: Snapshot) -> tuple[Cluster, ...]:
+    if not snapshot.clusters:
+        raise InputError("fleet: has no members; name a kubeconfig with --kubeconfig")
+    return snapshot.clusters
 
 
 def _findings(one: Cluster, snapshot: Snapshot) -> Iterable[str]:
