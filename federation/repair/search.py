@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from federation.repair.board import GPU_WHOLE, Board, Item, Seat
-from federation.repair.evict import evictions
+from federation.repair.evict import Eviction, evictions
 from federation.repair.plan import PENDING, Move, Repair, Verdict, in_order
 
 MOST_MOVES = 5
@@ -96,7 +96,7 @@ class _Search:
 
     def _by_eviction(self, key: int, others: list[int], left: int) -> bool:
         item, fixed = self.board.items[key], self.moved.keys() | {PENDING}
-        options = []
+        options: list[Eviction] = []
         for node in self._unlike(item):
             self._ask_clock()
             options.extend(evictions(self.board, node, item, fixed, left))

@@ -124,7 +124,7 @@ def test_a_model_that_is_not_allowed_is_no_place() -> None:
 def test_a_passed_deadline_is_unknown_and_never_a_proof() -> None:
     rng = np.random.default_rng(3)
     nodes = [Node(10_000, 99)] * 8
-    placed = [(Item(int(rng.integers(1_000, 3_000)), 1), (at % 8, ())) for at in range(24)]
+    placed: list[tuple[Item, Seat]] = [(Item(int(rng.integers(1_000, 3_000)), 1), (at % 8, ())) for at in range(24)]
     board = board_of(nodes, placed)
     before = dict(board.seats)
     found = repair(board, Item(9_500, 1), deadline=-1.0, clock=always)
