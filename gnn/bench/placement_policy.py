@@ -15,7 +15,8 @@ import numpy as np
 
 from gnn.published.bound.fill import demand_of, most_allocated
 from gnn.published.bound.queueing import bare_p99_ms, p99_ms
-from gnn.published.kernel.replicas import SERVICE_S, TIERS, replicas_for
+from gnn.published.kernel.layout import TIERS
+from gnn.published.kernel.replicas import SERVICE_S, replicas_for
 from gnn.published.measure.contest import Contender, paired, pooled, settles_after
 from gnn.published.measure.load import StatedLoad, stated_load
 from gnn.published.measure.run import Outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from gnn.published.world.fleet import Fleet
 from gnn.published.world.jobs import GANG_CPU, GANG_GB, GANG_PODS, Jobs
@@ -50,7 +50,12 @@ def most_allocated(fleet: Fleet, demand: Demand) -> float:
     cost = np.concatenate([-np.tile(shapes[:, 0], kinds), np.zeros(gangs)]).astype(np.float64)
     upper = np.concatenate([np.minimum(each, demand.count).ravel(), np.full(gangs, demand.count[-1] // GANG_PODS)])
     rules = [*_room(classes, number, shapes, gangs), _supply(kinds, demand, gangs), _whole_gangs(classes, size, gangs)]
-    found = milp(cost, constraints=rules, bounds=(np.zeros(size + gangs), upper), integrality=np.ones(size + gangs))
+    found = milp(
+        cost,
+        constraints=rules,
+        bounds=Bounds(np.zeros(size + gangs), upper.astype(np.float64)),
+        integrality=np.ones(size + gangs, dtype=np.int64),
+    )
     if found.x is None:
         raise PrewarmError(f"bound: the integer program has no answer ({found.message})")
     return float(-found.fun / fleet.cores)
@@ -61,7 +66,7 @@ def _room(classes: IntArray, number: IntArray, shapes: IntArray, gangs: int) -> 
     kinds = len(classes)
     rows = []
     for resource in range(2):
-        use = np.kron(np.eye(kinds), shapes[:, resource].astype(np.float64))
+        use: FloatArray = np.kron(np.eye(kinds), shapes[:, resource].astype(np.float64)).astype(np.float64)
         rows.append(LinearConstraint(_padded(use, gangs), -np.inf, classes[:, 1 + resource] * number))
     return rows
 

@@ -188,7 +188,7 @@ def _place_jobs(sim: Array, asking: bool) -> bool:
 def _could_hold(sim: Array, job: int, ask: Array) -> bool:
     """Whether some cluster has room for all its pods, or, pod by pod, for one."""
     if ask[0] == GANG and sim.f[WHOLE_GANGS] == 0.0:
-        return _somewhere(sim, ask)
+        return bool(_somewhere(sim, ask))
     fit = np.zeros(sim.count[CLUSTERS], np.int64)
     for n in range(sim.count[NODES]):
         by_cpu = sim.free_cpu[n] // ask[1]

@@ -80,7 +80,7 @@ def _cost_to(sim: Array, n: int, other: int) -> float:
     cost = 0.0
     for j in range(sim.count[CLUSTERS]):
         cost += sim.placed[other, j] * sim.delay_s[k, j]
-    return cost - sim.on_node[n, other] * sim.delay_s[k, k]
+    return float(cost - sim.on_node[n, other] * sim.delay_s[k, k])
 
 
 @compiled  # type: ignore[untyped-decorator]

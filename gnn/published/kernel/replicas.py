@@ -67,7 +67,7 @@ def _asked(sim: Array, s: int, at: int) -> int:
     if at < LOOKED_AT:
         return int(sim.wanted[s])
     busy = (sim.area[s] - sim.work_at[s, (at - LOOKED_AT) % places]) / (TICK_S * LOOKED_AT)
-    return replicas_for(busy)
+    return int(replicas_for(busy))
 
 
 @compiled  # type: ignore[untyped-decorator]

@@ -155,7 +155,7 @@ def fragmentation(sim: Array, n: int, ask: Array) -> float:
         before = 0.0 if cpu <= free_cpu and memory <= free_memory else float(free_cpu)
         fits = cpu <= free_cpu - ask[1] and memory <= free_memory - ask[2]
         growth += share * ((0.0 if fits else float(free_cpu - ask[1])) - before)
-    return 1.0 / (1.0 + np.exp(growth))
+    return float(1.0 / (1.0 + np.exp(growth)))
 
 
 @compiled  # type: ignore[untyped-decorator]
@@ -165,4 +165,4 @@ def future_fill(sim: Array, n: int, ask: Array) -> float:
     """
     free_cpu, free_memory = sim.free_cpu[n], sim.free_memory[n]
     change = sim.fill[free_cpu - ask[1], free_memory - ask[2]] - sim.fill[free_cpu, free_memory]
-    return min(max(_NEUTRAL + (change + ask[1]) / (2.0 * ask[1]), 0.0), 1.0)
+    return float(min(max(_NEUTRAL + (change + ask[1]) / (2.0 * ask[1]), 0.0), 1.0))

@@ -7,7 +7,9 @@ running.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,12 +41,18 @@ class Jobs:
     run_s: FloatArray
     start_s: FloatArray
 
+    @classmethod
+    def of(cls, columns: Iterable[Any]) -> Jobs:
+        """From the six columns in order."""
+        arrive_s, cpu, memory_gb, pods, run_s, start_s = columns
+        return cls(arrive_s, cpu, memory_gb, pods, run_s, start_s)
+
     def __len__(self) -> int:
         return len(self.arrive_s)
 
     def take(self, rows: IntArray) -> Jobs:
         """Some of them, in the order of `rows`."""
-        return Jobs(*(column[rows] for column in self.columns))
+        return Jobs.of(column[rows] for column in self.columns)
 
     @property
     def columns(self) -> tuple[FloatArray | IntArray, ...]:
@@ -62,8 +70,8 @@ def draw_jobs(cores: float, duration_s: float, rng: np.random.Generator) -> Jobs
     ):
         arrivals, rest = stream.spawn(2)
         arrive = _arrivals(rate, duration_s, arrivals)
-        parts.append(_running(Jobs(arrive, *shapes(len(arrive), rest))))
-    both = Jobs(*(np.concatenate(pair) for pair in zip(parts[0].columns, parts[1].columns, strict=True)))
+        parts.append(_running(Jobs.of((arrive, *shapes(len(arrive), rest)))))
+    both = Jobs.of(np.concatenate(pair) for pair in zip(parts[0].columns, parts[1].columns, strict=True))
     return both.take(np.argsort(both.arrive_s, kind="stable"))
 
 
@@ -73,7 +81,7 @@ def draw_backlog(count: int, rng: np.random.Generator) -> Jobs:
     rates = BATCH_SHARE / BATCH_WORK, GANG_SHARE / GANG_WORK
     gang = which.random(count) < rates[1] / sum(rates)
     pairs = zip(_batch(count, of_batch), _gangs(count, of_gangs), strict=True)
-    return Jobs(np.zeros(count), *(np.where(gang, theirs, ours) for ours, theirs in pairs))
+    return Jobs.of((np.zeros(count), *(np.where(gang, theirs, ours) for ours, theirs in pairs)))
 
 
 def _arrivals(rate: float, duration_s: float, rng: np.random.Generator) -> FloatArray:
@@ -107,4 +115,4 @@ def _running(jobs: Jobs) -> Jobs:
     kept = jobs.take(np.flatnonzero(left > 0))
     begun = kept.arrive_s < 0
     run_s = np.where(begun, kept.arrive_s + kept.start_s + kept.run_s, kept.run_s)
-    return Jobs(*kept.columns[:4], run_s, np.where(begun, 0.0, kept.start_s))
+    return Jobs.of((*kept.columns[:4], run_s, np.where(begun, 0.0, kept.start_s)))

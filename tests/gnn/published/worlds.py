@@ -25,7 +25,7 @@ def jobs(*rows: tuple[float, int, int, int, float]) -> Jobs:
     """rows: arrival, cores, GB, pods, seconds; they are ready at once."""
     arrive, cpu, memory, pods, run = (np.array(column) for column in zip(*rows, strict=True)) if rows else [[]] * 5
     whole = (np.asarray(one, dtype=np.int64) for one in (cpu, memory, pods))
-    return Jobs(np.asarray(arrive, dtype=float), *whole, np.asarray(run, dtype=float), np.zeros(len(rows)))
+    return Jobs.of((np.asarray(arrive, dtype=float), *whole, np.asarray(run, dtype=float), np.zeros(len(rows))))
 
 
 def world(
