@@ -21,6 +21,8 @@ from prewarm.domain import FloatArray, IntArray
 
 Value = Callable[[Rows], FloatArray]
 SEED = 7
+FEW_SEQUENCES = 8
+"""A quarter of those of a simulation: a decision waits for them."""
 
 
 def fragmentation_change(nodes: Nodes, requests: Mapping[str, int], gpu: GpuNeed, mix: Mix) -> FloatArray:
@@ -39,7 +41,7 @@ def future_fill_change(
     rows, shape = rows_of(nodes, mix.models), _shape(requests, gpu, mix)
     fitting = np.array([(rows.fits(one) * nodes.count * nodes.schedulable).sum() for one in mix.table], dtype=float)
     rates = expected_offers(mix, np.array([arrivals]), fitting, float((nodes.count * nodes.schedulable).sum()))
-    offers = draw_offers(mix, rates, SEED)
+    offers = draw_offers(mix, rates, SEED, FEW_SEQUENCES)
     lost: FloatArray = _best(rows, shape, lambda some: fill(some, offers))[0] - float(shape[GAIN])
     return lost
 

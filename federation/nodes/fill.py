@@ -2,7 +2,7 @@
 
 Each of K sequences of offers is placed into the node in order, whatever fits; the value is the mean taken, in
 thousandths of GPUs, or of cores where the mix has no GPUs. All nodes and all sequences advance together, one offer at a
-time. Costs about 20 us for each offer of the longest sequence and 100 nodes; a state needs it once.
+time; the cost is that of the offers and so a value is worth remembering by state, as placement does.
 """
 
 from __future__ import annotations
@@ -89,21 +89,25 @@ class _Filling:
         asks = count > 0
         fits &= ~asks | ((shape[:, MASK] >> self.model) & 1 == 1)
         if asks.any():
-            enough = self.gpu >= milli[:, None]
-            fits &= ~asks | (enough.sum(axis=2) >= count)
-            self._use(fits & asks & (milli < GPU_WHOLE), fits & asks & (milli >= GPU_WHOLE), count, milli)
+            self._use(fits, asks, count, milli)
         self.cpu -= np.where(fits, shape[:, CPU], 0)
         self.memory -= np.where(fits, shape[:, MEMORY], 0)
         self.taken += np.where(fits, shape[:, GAIN], 0)
 
-    def _use(self, share: BoolArray, whole: BoolArray, count: IntArray, milli: IntArray) -> None:
-        node, sequence = np.nonzero(share)
-        if len(node):
-            free = self.gpu[node, sequence]
-            device = np.where(free >= milli[sequence, None], free, np.iinfo(np.int64).max).argmin(axis=1)
-            self.gpu[node, sequence, device] -= milli[sequence]
-        node, sequence = np.nonzero(whole)
-        if len(node):
-            free = self.gpu[node, sequence]
-            used = (free >= GPU_WHOLE) & (np.cumsum(free >= GPU_WHOLE, axis=1) <= count[sequence, None])
-            self.gpu[node, sequence] = np.where(used, 0, free)
+    def _use(self, fits: BoolArray, asks: BoolArray, count: IntArray, milli: IntArray) -> None:
+        """Take GPUs wherever cores and memory would do; where GPUs do not, `fits` becomes False."""
+        node, sequence = np.nonzero(fits & asks)
+        free = self.gpu[node, sequence]
+        enough = free >= milli[sequence, None]
+        able = enough.sum(axis=1) >= count[sequence]
+        fits[node[~able], sequence[~able]] = False
+        node, sequence, free, enough = node[able], sequence[able], free[able], enough[able]
+        if not len(node):
+            return
+        share = np.flatnonzero(milli[sequence] < GPU_WHOLE)
+        device = np.where(enough, free, np.iinfo(np.int64).max).argmin(axis=1)
+        free[share, device[share]] -= milli[sequence[share]]
+        used = enough & (np.cumsum(enough, axis=1) <= count[sequence, None])
+        used[share] = False
+        free[used] = 0
+        self.gpu[node, sequence] = free

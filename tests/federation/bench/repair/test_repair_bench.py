@@ -1,4 +1,4 @@
-"""W10's instances and figures: the same for a seed, really pending, and counted as solved only with a plan or a proof."""
+"""W10's instances and figures: the same for a seed, really pending, solved only with a plan or a proof."""
 
 from pathlib import Path
 
