@@ -1,8 +1,8 @@
 """What placing one instance changes of each row of a cluster: fragmentation, future fill, and the GPU it should take.
 
 NaN where it does not fit. Lower is better for both changes. A share is tried on every GPU that has room for it and
-judged by the best one. Costs: fragmentation about 2 us for each shape of the mix and 100 rows; future fill as `fill`
-says, once before and once for each GPU that may be chosen.
+judged by the best one. Costs for 100 rows of 8 GPUs under the 151 shapes of openb, one core: fragmentation 8 ms, for a
+share 40 ms; future fill 60 ms, for a share 280 ms. It is for states that are remembered, not for every decision.
 """
 
 from __future__ import annotations

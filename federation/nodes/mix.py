@@ -24,15 +24,13 @@ MODEL, GPUS = 2, 3
 @dataclass(frozen=True, slots=True)
 class Mix:
     """What will arrive. shapes: (s, 4). probability: (s,), sums to 1. allowed: (s, m + 1) which shape may run on which
-    model, the last column for nodes without a known one. models: the m names. per_node: arrivals that a node still has
-    to expect, on average.
+    model, the last column for nodes without a known one. models: the m names.
     """
 
     shapes: IntArray
     probability: FloatArray
     allowed: BoolArray
     models: tuple[str, ...] = ()
-    per_node: float = 10.0
 
     def __post_init__(self) -> None:
         if len(self.shapes) == 0 or self.shapes.shape != (len(self.probability), 4):
