@@ -19,8 +19,7 @@ from gnn.published.kernel.layout import TIERS
 from gnn.published.kernel.replicas import SERVICE_S, replicas_for
 from gnn.published.measure.contest import Contender, paired, pooled, settles_after
 from gnn.published.measure.load import StatedLoad, stated_load
-from gnn.published.measure.run import Outcome
-from gnn.published.rules.named import baselines, default_rule
+from gnn.published.rules.named import Rule, baselines, default_rule, ours, tuned
 from gnn.published.world.draw import Regime, draw_world
 from gnn.published.world.fleet import INSIDE_S
 from gnn.published.world.web import REPLICA_CPU, REPLICA_GB
@@ -30,13 +29,15 @@ from prewarm.domain import FloatArray, IntArray
 LOADS = (0.75, 0.85, 0.95)
 STEP_LOAD = 0.75
 PUBLISHED_UTILISATION, PUBLISHED_P99_MS = 0.683, 128.0
-Figure = Callable[[Outcome], float]
+_STEPPED = (default_rule().name, ours().name, tuned().name, pooled().name)
+"""Whose convergence is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which seeds: of calls and backlog, of the failure runs, and of the step run."""
+    """Which rules, and which seeds: of calls and backlog, of the failure runs, and of the step run."""
 
+    rules: tuple[Rule, ...]
     seeds: tuple[int, ...]
     failure_seeds: tuple[int, ...]
     step_seeds: tuple[int, ...]
@@ -54,14 +55,15 @@ class Figures:
 def run(
     data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = None, progress: Callable[..., None]
 ) -> BenchResult:
-    """All rules on ten seeds; `quick` takes two (four for the failures) and leaves the other loads out."""
+    """All rules on ten seeds; `quick` takes three rules, two seeds (six for failures) and the stated load only."""
     del data_dir, plot
     return compare(_plan(seed, quick), candidate=None, loads=() if quick else LOADS, seed=seed, progress=progress)
 
 
 def _plan(seed: int, quick: bool) -> Plan:
-    count, failures, steps = (2, 4, 2) if quick else (10, 20, 10)
-    return Plan(tuple(range(seed, seed + count)), tuple(range(seed, seed + failures)), tuple(range(seed, seed + steps)))
+    rules = (default_rule(), ours(), tuned()) if quick else baselines()
+    counts = (2, 6, 1) if quick else (10, 20, 10)
+    return Plan(rules, *(tuple(range(seed, seed + count)) for count in counts))
 
 
 def compare(
@@ -75,14 +77,15 @@ def compare(
     """Every rule and, where there is one, the learned policy (`candidate`), against the bounds and the goals."""
     progress(0.0, "the stated load")
     stated = stated_load(default_rule(), plan.failure_seeds)
-    contenders = [Contender(rule.name, rule) for rule in baselines()] + ([candidate] if candidate else [])
+    contenders = [Contender(rule.name, rule) for rule in plan.rules] + ([candidate] if candidate else [])
     everybody = [*contenders, pooled()]
     found: dict[str, Figures] = {}
     for position, one in enumerate(everybody):
         progress(0.05 + 0.75 * position / len(everybody), one.name)
         found[one.name] = _figures(one, stated.load, plan)
     progress(0.85, "convergence")
-    settled = {one.name: _settled(one, plan.step_seeds) for one in everybody}
+    moved = [one for one in everybody if one.name in _STEPPED or one is candidate]
+    settled = {one.name: _settled(one, plan.step_seeds) for one in moved}
     bounds = _bounds(stated.load, plan.seeds)
     rows = [_stated_row(stated, found[default_rule().name]), *_rows(found, bounds)]
     rows += [_load_row(one, load, plan.failure_seeds) for load in loads for one in everybody]

@@ -6,8 +6,10 @@ a published rule only says which cluster, the scheduler's default scorers choose
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 
 import numpy as np
 
@@ -67,6 +69,12 @@ def ours() -> Rule:
     return Rule.same("fixed rule", weights, whole_gangs=True)
 
 
+def tuned() -> Rule:
+    """The pipeline's own factors with the weights that the search found; the file says what it was found on."""
+    found = json.loads(files("gnn.published.rules").joinpath("tuned.json").read_text(encoding="utf-8"))
+    return Rule("tuned rule", found["weights"], found["temperature"], whole_gangs=True)
+
+
 def baselines() -> tuple[Rule, ...]:
     """All of them, the default first."""
     return (
@@ -82,4 +90,5 @@ def baselines() -> tuple[Rule, ...]:
         Rule.same("Karmada available replicas", {"room_share": 1.0, **_INSIDE}, whole_gangs=True),
         Rule.same("Karmada aggregated", {"aggregated": 1.0, **_INSIDE}, whole_gangs=True),
         ours(),
+        tuned(),
     )

@@ -22,6 +22,7 @@ def test_a_trial_is_the_same_rule_whoever_draws_it() -> None:
     for kind in KINDS:
         assert set(first.weights[kind]) <= set(search.SEARCHED)
         assert all(weight > 0 for weight in first.weights[kind].values())
+    assert search.drawn_rule(0).weights == search.CENTRE
 
 
 def test_the_search_never_sees_an_evaluation_seed() -> None:
@@ -43,6 +44,19 @@ def test_a_shard_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert asked == [-2, -1, 0, 2, 4]
     assert [trial.number for trial in search.read_trials(file)] == asked
     assert json.loads(file.read_text().splitlines()[0])["failed"] == 0.7
+
+
+def test_the_best_trial_has_few_failures_among_those_that_meet_the_other_goals() -> None:
+    def trial(number: int, failed: float, p99_ms: float, utilisation: float) -> search.Trial:
+        return search.Trial(number, {}, {}, failed, p99_ms, utilisation)
+
+    default = trial(search.DEFAULT, 0.032, 100.0, 0.95)
+    slow, empty = trial(0, 0.001, 66.0, 1.0), trial(1, 0.002, 60.0, 0.98)
+    good, better = trial(2, 0.02, 60.0, 0.99), trial(3, 0.01, 65.0, 0.995)
+    assert search.best([default, slow, empty, good, better]) is better
+    assert search.best([default, slow, empty]) is empty
+    kept = search.settings([default, good], 0.7)
+    assert (kept["number"], kept["trials"], kept["load"]) == (2, 2, 0.7)
 
 
 def test_the_stated_load_is_where_the_default_rule_fails_3_2_percent() -> None:
