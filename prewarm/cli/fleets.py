@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from federation.api import fleet_routes
 from federation.apply.ready import StatusObserver
 from federation.apply.rights import READ, WRITE, Reviewer
 from federation.apply.rollout.carry import Carrier
@@ -29,38 +28,16 @@ from federation.live import live_fleet
 from federation.members.api import Api, MemberError
 from federation.placement.placer import Placer
 from federation.pools.tick.value import Callers
-from prewarm.api import Mounted
-from prewarm.domain import Applier, FunctionKey, Int32Array
+from prewarm.cli.fleet_part import FleetPart
+from prewarm.domain import FunctionKey, Int32Array
 from prewarm.http.auth import CHALLENGE, Right
 from prewarm.http.problem import ProblemError
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.record_only import RecordOnly
-from prewarm.loop.tick import Divider, Platform
+from prewarm.loop.tick import Platform
 from prewarm.loop.view import TickView
 from prewarm.settings import Settings
 from prewarm.store import Store
-
-
-@dataclass(slots=True)
-class FleetPart:
-    """What a fleet adds to the service: routes, a platform, a divider and an applier for ticks, and eternal tasks."""
-
-    desk: FleetDesk
-    platform: Platform
-    applier: Applier
-    divider: Divider
-    tasks: dict[str, Awaitable[None]] = field(default_factory=dict)
-    view: WatchedView | None = None
-
-    @property
-    def mounted(self) -> Mounted:
-        """Its part of the API."""
-        return Mounted(fleet_routes(), self.desk, TokenRights(self.desk) if self.desk.carrier else None)
-
-    def configure(self, settings: Settings) -> None:
-        """Take a reloaded configuration."""
-        if self.view is not None:
-            self.view.configure(settings)
 
 
 class FleetPlatform:
@@ -136,7 +113,8 @@ async def real_fleet(
             FleetPlatform(desk, recorded),
             ClusterApplier(clients),
             Dividing(desk, _CallersOf(fleet)),
-            view=view,
+            review=TokenRights(desk),
+            configure=view.configure,
         )
         part.tasks = {"fleet": _as_long_as(live.task), "place": _resume_and_mind(carrier, Minder(desk))}
         try:

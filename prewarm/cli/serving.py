@@ -43,7 +43,7 @@ from prewarm.telemetry import Metrics, log_to_stderr, without_password
 
 if TYPE_CHECKING:
     from federation.kubeconfig.source import Places
-    from prewarm.cli.fleets import FleetPart
+    from prewarm.cli.fleet_part import FleetPart
 
 log = logging.getLogger("prewarm.serve")
 

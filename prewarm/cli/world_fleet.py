@@ -14,7 +14,7 @@ from federation.pools.tick.fleet_tick import FleetPlan
 from federation.pools.tick.value import Callers
 from federation.sim.embedded import EmbeddedFleet
 from federation.snapshot import Cluster, MemberState, Snapshot
-from prewarm.cli.fleets import FleetPart
+from prewarm.cli.fleet_part import FleetPart
 from prewarm.domain import Decision
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.view import TickView
@@ -25,7 +25,7 @@ from prewarm.store import Store
 
 @dataclass(slots=True)
 class EmbeddedView:
-    """The simulated clusters, with what people said of them; their links are as they were built until somebody sets them."""
+    """The simulated clusters with what people said of them; links are as they were built until somebody sets them."""
 
     ground: EmbeddedFleet
     _said: Mapping[str, Said] = field(default_factory=dict)

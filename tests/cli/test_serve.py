@@ -25,10 +25,21 @@ def push(service: Process, sequence: int, count: int) -> None:
     assert (status, said) == (202, {"accepted": 1, "rejected": []})
 
 
-def test_importing_the_service_loads_nothing_heavy() -> None:
-    code = f"import sys, prewarm.cli.serving; print([name for name in {HEAVY!r} if name in sys.modules])"
+@pytest.mark.parametrize("module", ["serving", "world_fleet", "fleets", "place", "fleet"])
+def test_importing_the_service_loads_nothing_heavy(module: str) -> None:
+    code = f"import sys, prewarm.cli.{module}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_service_without_a_fleet_loads_none_of_it_and_a_simulated_one_no_client() -> None:
+    code = (
+        "import sys, prewarm.cli.serving; print([name for name in sys.modules if name.startswith('federation')]);"
+        "import prewarm.cli.world_fleet; print([name for name in ('federation.live', 'federation.members.client',"
+        " 'federation.kubeconfig.source') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "[]"]
 
 
 def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from schemathesis.checks import CHECKS
 from federation.api import fleet_routes
 from federation.sim.embedded import EmbeddedFleet
 from prewarm.api import all_routes, build_app, describe
-from prewarm.cli.fleets import FleetPart
+from prewarm.cli.fleet_part import FleetPart
 from prewarm.cli.world_fleet import simulated_fleet
 from prewarm.domain import Mode
 from prewarm.http.desk import Desk

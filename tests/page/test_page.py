@@ -21,7 +21,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.cli.running import Process, serving
 
-pytestmark = [pytest.mark.page, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.page, pytest.mark.timeout(240)]
 
 FLAGS = (
     "--headless=new",
@@ -194,6 +194,107 @@ def test_dark_is_kept(service: Process, browser: webdriver.Chrome) -> None:
     browser.find_element(By.ID, "theme").click()
     browser.refresh()
     assert page.until("return document.documentElement.dataset.theme") == "dark"
+
+
+def open_cluster(page: Page, name: str) -> None:
+    """Choose a cluster in the table, as a click does."""
+    page.until(f"return document.querySelector('#clusters [data-cluster=\"{name}\"]') !== null")
+    page.browser.execute_script(f"document.querySelector('#clusters [data-cluster=\"{name}\"]').click()")
+    page.until(f"return document.getElementById('cluster-title').textContent === '{name}'")
+    page.until("return document.querySelectorAll('#running [data-workload]').length > 0")
+
+
+def busiest(service: Process) -> str:
+    """The cluster that runs the most."""
+    clusters = service.call("GET", "/v1/clusters")[1]["clusters"]
+    return str(max(clusters, key=lambda one: one["instances"])["name"])
+
+
+def asked_to_place(service: Process, key: str) -> dict[str, Any]:
+    """A decision of placement about `key`, as anybody may ask for it."""
+    form = {"key": key, "replicas": 2, "requests": {"cpu": "100m", "memory": "128Mi"}}
+    status, answer = service.call("POST", "/v1/placements", {"workload": form})
+    assert (status, answer["unplaced"]) == (200, 0), answer
+    return dict(service.call("GET", f"/v1/decisions/{answer['decision']}")[1])
+
+
+def test_three_clusters_are_on_the_map_and_in_the_table(service: Process, browser: webdriver.Chrome) -> None:
+    page = Page(browser, service.url)
+    clusters = service.call("GET", "/v1/clusters")[1]["clusters"]
+    assert len(clusters) == 3
+    page.until("return !document.getElementById('fleet').hidden")
+    names = "return [...document.querySelectorAll('{}')].map(one => one.dataset.cluster).sort()"
+    assert page.until(names.format("#map .site")) == [one["name"] for one in clusters]
+    assert page.until(names.format("#clusters tbody button")) == [one["name"] for one in clusters]
+    delays = page.until("return [...document.querySelectorAll('#map .link-delay')].map(one => one.textContent)")
+    assert len(delays) == 3
+    assert all(text.endswith(" ms") for text in delays)
+    inside = browser.execute_script(
+        "return [...document.querySelectorAll('#map .site-body')].every(one => +one.getAttribute('cx') > 0"
+        " && +one.getAttribute('cx') < 640 && +one.getAttribute('cy') > 0 && +one.getAttribute('cy') < 300)"
+    )
+    assert inside
+    row = page.until(
+        f"return document.querySelector('#clusters [data-cluster=\"{clusters[0]['name']}\"]').closest('tr').textContent"
+    )
+    assert clusters[0]["region"] in row
+    assert page.complaints() == []
+
+
+def test_a_cluster_shows_what_runs_there_and_a_workload_why(service: Process, browser: webdriver.Chrome) -> None:
+    page, name = Page(browser, service.url), busiest(service)
+    open_cluster(page, name)
+    key = page.until("return document.querySelector('#running [data-workload]').dataset.workload")
+    assert key in service.call("GET", f"/v1/clusters/{name}")[1]["running"][0]["key"]
+    made = asked_to_place(service, key)
+    browser.execute_script("document.querySelector('#running [data-workload]').click()")
+    page.until("return !document.getElementById('placement').hidden")
+    page.until(f"return document.querySelectorAll('#placement-scores li').length === {len(made['scores'])}")
+    assert page.text("placement-title") == f"Why {key} is here"
+    assert page.text("placement-why")
+    parts = browser.execute_script(
+        "return [...document.querySelector('#placement-scores svg').querySelectorAll('rect')]"
+        ".reduce((sum, one) => sum + +one.getAttribute('width'), 0)"
+    )
+    shown = sum(factor["contribution"] for factor in made["scores"][0]["factors"] if factor["contribution"] > 0)
+    assert parts == pytest.approx(shown * 100, abs=0.01)
+    keep(page, "fleet.png", width=1400)
+    assert page.complaints() == []
+
+
+def test_the_keyboard_stays_on_a_cluster_while_the_table_is_drawn_anew(
+    service: Process, browser: webdriver.Chrome
+) -> None:
+    page, name = Page(browser, service.url), busiest(service)
+    open_cluster(page, name)
+    browser.execute_script(
+        f"window.was = document.querySelector('#clusters [data-cluster=\"{name}\"]'); window.was.focus()"
+    )
+    page.until("return !window.was.isConnected")
+    assert browser.switch_to.active_element.get_attribute("data-cluster") == name
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    page.until("return document.getElementById('cluster').hidden")
+
+
+def test_clusters_fit_a_phone(service: Process, browser: webdriver.Chrome) -> None:
+    page = Page(browser, service.url, phone=True)
+    open_cluster(page, busiest(service))
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    small = browser.execute_script(
+        "return [...document.querySelectorAll('#fleet button')]"
+        ".filter(one => one.offsetParent && one.getBoundingClientRect().height < 26).length"
+    )
+    assert small == 0
+
+
+def test_without_a_fleet_there_is_no_panel_and_one_question(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    with serving(tmp_path, "--no-world") as service:
+        service.until("/readyz")
+        page = Page(browser, service.url)
+        assert browser.execute_script("return document.getElementById('fleet').hidden")
+        asked = "performance.getEntriesByType('resource').filter(one => one.name.includes('{}')).length"
+        page.until(f"return {asked.format('v1/overview')} >= 3")
+        assert browser.execute_script(f"return {asked.format('v1/clusters')}") == 1
 
 
 def test_a_service_that_went_away_is_told(tmp_path: Path, browser: webdriver.Chrome) -> None:
