@@ -23,6 +23,9 @@ QUICK_CLIENT = ClientOptions(deadline_s=2.0)
 QUICK_WATCH = WatchOptions(refresh_s=2.0, probe_s=0.5)
 """Impatient, so that tests are short."""
 
+ANSWERING = (MemberState.READY, MemberState.SLOW)
+"""Slow is what a busy machine makes of a healthy member."""
+
 
 @asynccontextmanager
 async def members_of(kubeconfig: Path, options: ClientOptions | None = None) -> AsyncIterator[Members]:

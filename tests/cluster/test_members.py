@@ -18,7 +18,7 @@ from federation.members.client import ClientOptions, MemberClient
 from federation.snapshot import MemberState
 from tests.cluster.faultproxy import FaultProxy
 from tests.cluster.faults import Answer, OversizeLine, Skew
-from tests.cluster.reaching import member_of, members_of
+from tests.cluster.reaching import ANSWERING, member_of, members_of
 from tests.cluster.real.accounts import make_account, rule
 from tests.cluster.real.admin import Admin
 from tests.cluster.real.cluster import Cluster, wait_for
@@ -63,7 +63,7 @@ async def test_every_context_leads_to_its_own_cluster(fleet: Fleet) -> None:
             answer = await client.call("GET", "/api/v1/nodes")
             regions = {node["metadata"]["labels"]["topology.kubernetes.io/region"] for node in answer["items"]}
             assert regions == {name}
-            assert client.health.state is MemberState.READY
+            assert client.health.state in ANSWERING
             assert client.health.notes == ()
 
 
@@ -99,11 +99,8 @@ async def test_a_silent_member_makes_a_poll_no_longer_than_its_deadline(fleet: F
             began = time.monotonic()
             await members.poll()
             assert time.monotonic() - began < 2.0
-        assert {name: client.health.state.value for name, client in members.clients.items()} == {
-            "ap": "dark",
-            "eu": "ready",
-            "us": "ready",
-        }
+        dark = {name for name, client in members.clients.items() if client.health.state is MemberState.DARK}
+        assert dark == {"ap"}
         fleet["ap"].api_server.resume()
         await answers_again(members.clients["ap"])
 
@@ -129,7 +126,7 @@ async def test_narrow_rights_are_a_refusal_and_not_a_dark_member(bare_cluster: C
             await client.call("GET", "/api/v1/secrets")
         assert (refused.value.status, refused.value.reason) == (403, "Forbidden")
         assert "secrets" in refused.value.message
-        assert client.health.state is MemberState.READY
+        assert client.health.state in ANSWERING
 
 
 async def test_a_client_certificate_is_a_way_in(bare_cluster: Cluster, tmp_path: Path) -> None:
@@ -159,7 +156,7 @@ async def test_an_expired_token_is_read_anew_from_its_file(bare_cluster: Cluster
         file.write_text(account.token())
         await until_refused(bare_cluster, short)
         assert len((await client.call("GET", "/api/v1/nodes"))["items"]) == 3
-        assert client.health.state is MemberState.READY
+        assert client.health.state in ANSWERING
 
 
 async def until_refused(cluster: Cluster, token: str) -> None:
@@ -263,4 +260,4 @@ async def test_a_clock_that_is_off_is_noticed(
         await client.call("GET", "/version")
         assert client.health.skew_s == pytest.approx(off_s, abs=2.0)
         assert client.health.notes == (f"its clock is {abs(off_s)} s {'ahead' if off_s > 0 else 'behind'}",)
-        assert client.health.state is MemberState.READY
+        assert client.health.state in ANSWERING

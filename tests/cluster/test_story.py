@@ -16,7 +16,7 @@ from federation.informer.fleet import FleetWatch
 from federation.manifest.read import Manifest, read_manifest
 from federation.snapshot import MemberState
 from tests.cluster.placing import Desk, Done, desk_over
-from tests.cluster.reaching import state_of, until, until_equal, watch_of
+from tests.cluster.reaching import ANSWERING, state_of, until, until_equal, watch_of
 from tests.cluster.real.admin import Json
 from tests.cluster.real.fleet import Fleet
 from tests.cluster.real.manifests import READY_DELAY, deployment
@@ -81,7 +81,7 @@ async def test_fifty_workloads_find_their_place_while_a_cluster_dies_and_returns
         await until(lambda: state_of(watch, "eu") is MemberState.DARK)
         while_dead = set(diary.done) - before_death
         await asyncio.to_thread(fleet["eu"].start_api_server)
-        await until(lambda: state_of(watch, "eu") is MemberState.READY)
+        await until(lambda: state_of(watch, "eu") in ANSWERING)
         await until_equal(watch, fleet["eu"], deadline_s=75.0)
         await diary.place_all(desk, manifests[35:])
         after_return = set(diary.done) - before_death - while_dead
