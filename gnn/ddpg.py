@@ -10,7 +10,9 @@ Method: Lillicrap et al., ICLR'16, algorithm 1. Departures from the paper, numbe
 5. Warm start: the actor first imitates a teacher, and then keeps still for `critic_first` updates, because a critic
    that knows nothing would lead it away again.
 6. The reward learned from is goals - price x violations with the price of the moment (`gnn.reward.Price`).
-7. An observation that is not finite is declined before a network sees it, and never kept.
+7. A small price on actions before their tanh keeps the actor off the ends, where it would learn no more. At zero an
+   action is the rule, so this also says: where the critic sees no difference, do as the rule.
+8. An observation that is not finite is declined before a network sees it, and never kept.
 
 One transition is one question (one row of the critic). What the networks read is up to `collate`, so the same code
 learns on graphs and on the toy problems that check it.
@@ -43,6 +45,9 @@ Collate = Callable[[Sequence[Observation]], Any]
 """Observations to what the networks read, questions in the same order."""
 
 
+_INSIDE = 1.0 - 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Hyper-parameters."""
@@ -69,6 +74,8 @@ class Settings:
     """Updates of the critic for one of the actor."""
     critic_first: int = 0
     """Updates before the actor moves at all."""
+    off_ends: float = 1e-3
+    """Price of the square of an action before its tanh."""
     clip_norm: float = 10.0
     """Most of a gradient's norm."""
     price: Price = field(default_factory=lambda: Price(limit=0.0, step=0.0))
@@ -103,10 +110,15 @@ def actor_loss(value: Tensor) -> Tensor:
     return -value.mean()
 
 
-def follow(target: nn.Module, source: nn.Module, tau: float) -> None:
-    """target <- tau source + (1 - tau) target."""
+def at_ends(action: Tensor) -> Tensor:
+    """Mean square of an action before its tanh."""
+    return (torch.atanh(action.clamp(-_INSIDE, _INSIDE)) ** 2).mean()
+
+
+def follow(target: Sequence[Tensor], source: Sequence[Tensor], tau: float) -> None:
+    """target <- tau source + (1 - tau) target, in place."""
     with torch.no_grad():
-        get_ema_multi_avg_fn(1.0 - tau)(list(target.parameters()), list(source.parameters()), 0)
+        get_ema_multi_avg_fn(1.0 - tau)(target, source, 0)
 
 
 # --- the learner
@@ -121,8 +133,10 @@ class Ddpg:
         self.actor_target, self.critic_targets = copy.deepcopy(self.actor), copy.deepcopy(self.critics)
         self.actor_target.requires_grad_(False)
         self.critic_targets.requires_grad_(False)
-        self.actor_optimiser = torch.optim.Adam(self.actor.parameters(), lr=settings.actor_rate, fused=True)
-        self.critic_optimiser = torch.optim.Adam(self.critics.parameters(), lr=settings.critic_rate, fused=True)
+        networks = (self.actor, self.critics, self.actor_target, self.critic_targets)
+        self.weights = [list(one.parameters()) for one in networks]  # listed once: walking the modules is slow
+        self.actor_optimiser = torch.optim.Adam(self.weights[0], lr=settings.actor_rate, fused=True)
+        self.critic_optimiser = torch.optim.Adam(self.weights[1], lr=settings.critic_rate, fused=True)
         self.rng = np.random.default_rng(settings.seed)
         self.replay = Replay(settings.capacity, settings.alpha, self.rng)
         self.noise = Noise(settings.noise)
@@ -167,8 +181,8 @@ class Ddpg:
             rows = self.rng.integers(len(observations), size=min(self.settings.batch, len(observations)))
             wanted = torch.from_numpy(np.concatenate([actions[row] for row in rows.tolist()]))
             loss = ((self.actor(self.collate([observations[row] for row in rows.tolist()])) - wanted) ** 2).mean()
-            self._step(self.actor_optimiser, loss, self.actor)
-            last = float(loss)
+            self._step(self.actor_optimiser, loss, self.weights[0])
+            last = float(loss.detach())
         self.actor_target.load_state_dict(self.actor.state_dict())
         return last
 
@@ -185,7 +199,7 @@ class Ddpg:
         weights = torch.from_numpy(draw.weights.astype(np.float32))
         values = [critic(before, action) for critic in self.critics]
         losses, errors = zip(*(critic_loss(value, wanted, weights) for value in values), strict=True)
-        self._step(self.critic_optimiser, torch.stack(losses).sum(), self.critics)
+        self._step(self.critic_optimiser, torch.stack(losses).sum(), self.weights[1])
         self.replay.judge(draw.rows, torch.stack(errors).abs().mean(dim=0).numpy().astype(np.float64))
         self.updates += 1
         moved = self._move_actor(before) if self._actor_moves() else None
@@ -211,16 +225,17 @@ class Ddpg:
         return self.updates > self.settings.critic_first and self.updates % self.settings.actor_every == 0
 
     def _move_actor(self, before: Any) -> float:
-        loss = actor_loss(self.critics[0](before, self.actor(before)))
-        self._step(self.actor_optimiser, loss, self.actor)
-        follow(self.actor_target, self.actor, self.settings.tau)
-        follow(self.critic_targets, self.critics, self.settings.tau)
+        action = self.actor(before)
+        loss = actor_loss(self.critics[0](before, action))
+        self._step(self.actor_optimiser, loss + self.settings.off_ends * at_ends(action), self.weights[0])
+        for source, target in ((0, 2), (1, 3)):
+            follow(self.weights[target], self.weights[source], self.settings.tau)
         return float(loss.detach())
 
-    def _step(self, optimiser: torch.optim.Optimizer, loss: Tensor, module: nn.Module) -> None:
+    def _step(self, optimiser: torch.optim.Optimizer, loss: Tensor, weights: Sequence[Tensor]) -> None:
         optimiser.zero_grad()
-        loss.backward(inputs=list(module.parameters()))
-        nn.utils.clip_grad_norm_(module.parameters(), self.settings.clip_norm)
+        loss.backward(inputs=weights)
+        nn.utils.clip_grad_norm_(weights, self.settings.clip_norm)
         optimiser.step()
 
 

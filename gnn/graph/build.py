@@ -16,7 +16,7 @@ from federation.snapshot import Links, MemberState, Snapshot, frozen
 from gnn.graph.clusters import ClusterRows, cluster_rows, with_ages
 from gnn.graph.features import TABLE, column, encode
 from gnn.graph.functions import Facts, call_edges, callers_by, told_columns
-from gnn.graph.network import aligned, candidates, from_callers, near_links, shortlist
+from gnn.graph.network import aligned, candidates, from_callers, near_links, shortlist, unknown_links
 from gnn.graph.value import Edges, Graph
 from prewarm.domain import FloatArray, IntArray
 from prewarm.settings import Call
@@ -113,7 +113,7 @@ def _holds(still: _Still, snapshot: Snapshot, facts: Mapping[str, Facts], names:
 
 
 def _stand_still(snapshot: Snapshot, facts: Mapping[str, Facts], names: _Names) -> _Still:
-    tally: Counter[str] = Counter()
+    tally: Counter[str] = +Counter({"link.delay": unknown_links(snapshot.links)})
     delay, bandwidth = aligned(snapshot.links, names.clusters)
     told = told_columns(names.functions, facts)
     ends, calls = call_edges(snapshot.calls, names.functions, told[:, 0])

@@ -32,6 +32,13 @@ def aligned(links: Links, names: tuple[str, ...]) -> tuple[FloatArray, FloatArra
     return delay, bandwidth
 
 
+def unknown_links(links: Links) -> int:
+    """Links between clusters that are named and have no delay that can be believed."""
+    bad = ~(np.isfinite(links.delay_ms) & (links.delay_ms >= 0))
+    np.fill_diagonal(bad, False)
+    return int(bad.sum())
+
+
 def near_links(delay: FloatArray, bandwidth: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each cluster's `NEAREST` links of known delay: ends (2, e) and raw columns (e, 2)."""
     if not len(delay):
@@ -73,11 +80,15 @@ def shortlist(closeness: FloatArray) -> IntArray:
 def candidates(closeness: FloatArray, near: IntArray, free_share: FloatArray, usable: BoolArray) -> IntArray:
     """Ends (2, e) of each function's `CANDIDATES` usable clusters: near its callers, and with room rather than without.
 
-    near: the shortlist of closeness. free_share, usable: (c,). Where the callers are unknown, room alone decides.
+    near: the shortlist of closeness. free_share, usable: (c,). A cluster whose delay alone is unknown counts as the
+    farthest that is known; where none is known, room alone decides.
     """
     crowded = np.where(usable, _FULL_MS * (1.0 - free_share), np.inf)
-    cost = (np.take_along_axis(closeness, near, axis=1) + crowded[near]).astype(np.float32)
-    cost[np.isnan(cost)] = np.inf
+    delay = np.take_along_axis(closeness, near, axis=1)
+    unknown = np.isnan(delay)
+    farthest = np.where(unknown, -np.inf, delay).max(axis=1, initial=-np.inf)
+    delay = np.where(unknown, np.where(np.isfinite(farthest), farthest, np.inf)[:, None], delay)
+    cost = (delay + crowded[near]).astype(np.float32)
     best = np.argsort(cost, axis=1, kind="stable")[:, :CANDIDATES]
     chosen, finite = np.take_along_axis(near, best, axis=1), np.isfinite(np.take_along_axis(cost, best, axis=1))
     roomy = np.argsort(crowded, kind="stable")[:CANDIDATES]
