@@ -48,7 +48,7 @@ demo-fleet: setup ## Run three real clusters until Ctrl-C, for prewarm serve --k
 	@PREWARM_ASSETS="$${PREWARM_ASSETS:-$$($(MAKE) -s assets | tail -n 1)}" $(BIN)/python -m tests.cluster.demo
 
 screenshots: setup ## Take the pictures of the documentation anew (needs Chromium)
-	PREWARM_SCREENSHOTS=docs $(BIN)/pytest -q tests/page -k 'phone or minutes'
+	PREWARM_SCREENSHOTS=docs $(BIN)/pytest -q tests/page -k 'phone or minutes or workload_why'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,19 @@ def keep(page: Page, name: str, *, width: int, mobile: bool = False) -> None:
     page.browser.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.until("return new Promise(done => setTimeout(() => done(true), 2600))")
     page.browser.save_screenshot(str(Path(folder) / name))
+
+
+def keep_part(page: Page, name: str, file: str) -> None:
+    """One panel of the page as a picture, where pictures are asked for."""
+    folder = os.environ.get("PREWARM_SCREENSHOTS")
+    if folder is None:
+        return
+    box = page.until(
+        f"const box = document.getElementById('{name}').getBoundingClientRect();"
+        "return {x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height, scale: 1}"
+    )
+    shot = page.browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": box, "captureBeyondViewport": True})
+    Path(folder, file).write_bytes(b64decode(shot["data"]))
 
 
 def test_the_first_screen_shows_the_figures_and_says_that_they_are_simulated(
@@ -263,8 +277,7 @@ def test_a_cluster_shows_what_runs_there_and_a_workload_why(service: Process, br
     )
     shown = sum(factor["contribution"] for factor in made["scores"][0]["factors"] if factor["contribution"] > 0)
     assert parts == pytest.approx(shown * 100, abs=0.01)
-    if (folder := os.environ.get("PREWARM_SCREENSHOTS")) is not None:
-        browser.find_element(By.ID, "fleet").screenshot(str(Path(folder) / "fleet.png"))
+    keep_part(page, "fleet", "fleet.png")
     assert page.complaints() == []
 
 
