@@ -28,8 +28,8 @@ from tests.gnn.toys import graph_learner  # noqa: E402
 FACTS = Facts(1.0, 500.0, 2.0**28, callers=(Caller(1.0, cluster="a"),))
 SMALL = EncoderShape(hidden=16, heads=2, layers=1)
 INF, GB8 = float("inf"), "8000000000"
-LATENCY = [[10, float("nan"), 30], [10, 20, 30], [10, 20, 30], [10, 20, 30]]
-PRICE = [[1, 1, 1], [1, INF, 1], [1, 1, 1], [1, 1, 1]]
+LATENCY: list[list[float]] = [[10, float("nan"), 30], [10, 20, 30], [10, 20, 30], [10, 20, 30]]
+PRICE: list[list[float]] = [[1, 1, 1], [1, INF, 1], [1, 1, 1], [1, 1, 1]]
 MEMORY = [[GB8, GB8, GB8], [GB8, GB8, GB8], [GB8, "1e30", GB8], [GB8, GB8, GB8]]
 
 

@@ -68,7 +68,8 @@ def some_ask(graph: Graph, rng: np.random.Generator, asks: int = 1) -> Ask:
     clusters = len(graph.names["cluster"])
     pairs = np.stack([np.repeat(np.arange(asks), clusters), np.tile(np.arange(clusters), asks)])
     functions = rng.integers(0, len(graph.names["function"]), asks)
-    return Ask(functions, pairs, rng.random((asks * clusters, FACTORS)), rng.integers(0, 50, asks * clusters) * 1.0)
+    room = rng.integers(0, 50, asks * clusters).astype(np.float64)
+    return Ask(functions, pairs, rng.random((asks * clusters, FACTORS)), room)
 
 
 def some_observation(seed: int, clusters: int = 5, functions: int = 6, asks: int = 1) -> dict[str, NDArray[Any]]:

@@ -19,7 +19,7 @@ from gnn.shape import EncoderShape, Kind, NetworkShape
 torch = pytest.importorskip("torch", reason="the learn extra is not installed")
 
 from gnn.ddpg import Ddpg, Settings, actor_loss, at_ends, bellman, critic_loss, follow, load, save, state_of  # noqa: E402
-from tests.gnn.toys import Constant, Line, Quadratic, graph_context, graph_learner, number, stacked  # noqa: E402
+from tests.gnn.toys import Constant, Joined, Line, Quadratic, graph_context, graph_learner, number, stacked  # noqa: E402
 
 LEARN_FAST = Settings(
     batch=32, tau=0.05, actor_rate=2e-2, critic_rate=2e-2, twin=False, actor_every=1, off_ends=0.0, capacity=5_000
@@ -41,7 +41,7 @@ def small(form: Form = Form.WEIGHTS, kind: Kind = Kind.ATTENTION) -> NetworkShap
 
 def riccati_gain(a: float, b: float, q: float, r: float, discount: float) -> float:
     """The gain k of the best u = -k x for x' = a x + b u and cost q x^2 + r u^2."""
-    p = q
+    k, p = 0.0, q
     for _ in range(500):
         k = discount * a * b * p / (r + discount * b * b * p)
         p = q + r * k * k + discount * p * (a - b * k) ** 2
@@ -265,19 +265,6 @@ def _same_gradients(loss: Any, module: Any, their_loss: Any, their_weights: Any)
 def by_size(many: Any) -> list[Any]:
     """Weights in an order that two bookkeepings agree on: all sizes of one network differ here."""
     return sorted(many, key=lambda one: one.numel())
-
-
-class Joined(torch.nn.Module):  # type: ignore[misc]
-    """A critic of both."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = torch.nn.Linear(5, 7)
-        self.last = torch.nn.Linear(7, 1)
-
-    def forward(self, observation: Any, action: Any) -> Any:
-        """The value."""
-        return self.last(torch.tanh(self.first(torch.cat([observation, action], dim=-1))))
 
 
 # --- taken up again

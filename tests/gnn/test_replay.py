@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from gnn.replay import Replay, SumTree, Transition, packed, unpacked
 
 
 def transition(number: int, size: int = 2) -> Transition:
     """One that can be told from the others, with arrays whose size varies."""
-    seen = {"x": np.full((number % size + 1, 2), number, np.float32), "rows": np.arange(number % 3)}
-    after = {"x": np.full((1, 2), -number, np.float32), "rows": np.arange(2)}
+    seen: dict[str, NDArray[Any]] = {
+        "x": np.full((number % size + 1, 2), number, np.float32),
+        "rows": np.arange(number % 3),
+    }
+    after: dict[str, NDArray[Any]] = {"x": np.full((1, 2), -number, np.float32), "rows": np.arange(2)}
     return Transition(seen, np.full((1, 1), number, np.float32), float(number), number / 10, after, number % 2 == 0)
 
 

@@ -38,7 +38,7 @@ def test_an_unknown_rate_moves_nothing(rate: float) -> None:
 
 def test_the_price_settles_where_the_best_answer_just_keeps_the_limit() -> None:
     # maximise 2 a - a^2 subject to a^2 <= 1/4: a = 1/2, and the multiplier is (2 - 2 a) / (2 a) = 1
-    price = Price(limit=0.25, step=0.5)
+    price, action = Price(limit=0.25, step=0.5), 0.0
     for _ in range(300):
         action = 1.0 / (1.0 + price.multiplier)  # the best answer to this price
         price = price.moved(action**2)

@@ -67,6 +67,19 @@ class Quadratic(nn.Module):  # type: ignore[misc]
         return self.form(torch.cat([x * x, x * a, a * a, x, a], dim=1))[:, 0]
 
 
+class Joined(nn.Module):  # type: ignore[misc]
+    """A critic whose weights all differ in size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(5, 7)
+        self.last = nn.Linear(7, 1)
+
+    def forward(self, observation: Tensor, action: Tensor) -> Tensor:
+        """The value."""
+        return self.last(torch.tanh(self.first(torch.cat([observation, action], dim=-1))))
+
+
 def graph_collate(observations: Sequence[Observation]) -> dict[str, Tensor]:
     """Graphs as one batch."""
     return tensors(batch(observations))
