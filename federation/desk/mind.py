@@ -35,7 +35,7 @@ class Minder:
         self.troubles: dict[str, str] = {}
 
     async def run(self) -> None:
-        """For ever; what a round raises is logged, and the next one comes."""
+        """For ever; what a crash left open is settled before anything is placed. A round that fails is logged."""
         async with asyncio.TaskGroup() as group:
             turn = 0
             while True:

@@ -116,7 +116,7 @@ async def real_fleet(
             review=TokenRights(desk),
             configure=view.configure,
         )
-        part.tasks = {"fleet": _as_long_as(live.task), "place": _resume_and_mind(carrier, Minder(desk))}
+        part.tasks = {"fleet": _as_long_as(live.task), "place": Minder(desk).run()}
         try:
             yield part
         finally:
@@ -139,9 +139,3 @@ class _CallersOf:
 async def _as_long_as(task: asyncio.Task[None]) -> None:
     """Ends, with its error, when the watches do."""
     await asyncio.shield(task)
-
-
-async def _resume_and_mind(carrier: Carrier, minder: Minder) -> None:
-    """What a crash left open is settled before anything is placed."""
-    await carrier.resume()
-    await minder.run()

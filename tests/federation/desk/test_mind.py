@@ -12,10 +12,13 @@ import pytest
 
 from federation.desk.mind import Minder
 from federation.members.api import RefusedError
+from federation.snapshot import Snapshot
 from prewarm.domain import Mode
 from prewarm.settings import PlacementPolicy
+from prewarm.store import StoreDownError
 from tests.federation.apply.fake import Call
 from tests.federation.desk.ground import Ground, Standing, form, manifest, standing, where
+from tests.federation.fakeapi import until
 from tests.service import HandClock
 
 NAMED = {"prewarm.dev/regions": "eu"}
@@ -232,3 +235,39 @@ async def test_our_own_form_is_promised_and_not_kept(tmp_path: Path, ground: Gro
         assert (answer["became"], answer["why"]) == ("reserved", "no manifest was sent, so nothing is created")
         assert sum(where(answer).values()) == 2
         assert at.desk.placed == {}
+
+
+async def test_rounds_go_on_after_one_that_failed_and_begin_with_what_a_crash_left(
+    tmp_path: Path, ground: Ground, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("federation.desk.mind.ROUND_S", 0.001)
+    async with standing(tmp_path, ground) as at:
+        await at.place(manifest(replicas=4))
+        (home,) = ground.replicas()
+        ground.darken(home)
+        shown, broken = ground.snapshot, [RuntimeError("no view"), StoreDownError("no disk")]
+        settled: list[int] = []
+
+        def snapshot(now: float) -> Snapshot:
+            if broken and settled:
+                raise broken.pop()
+            return shown(now)
+
+        assert at.desk.carrier is not None
+        resume = at.desk.carrier.resume
+
+        async def counted() -> object:
+            settled.append(len(ground.replicas()))
+            return await resume()
+
+        monkeypatch.setattr(ground, "snapshot", snapshot)
+        monkeypatch.setattr(at.desk.carrier, "resume", counted)
+        task = asyncio.create_task(Minder(at.desk).run())
+        try:
+            await until(lambda: len(ground.replicas()) == 2 and len(settled) >= 2)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert settled[0] == 1
+        assert "placements as before: no disk" in caplog.text
+        assert "RuntimeError: no view" in caplog.text
