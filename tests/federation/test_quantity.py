@@ -90,7 +90,8 @@ def test_zero_with_a_sign_is_zero_and_a_little_less_is_refused() -> None:
 def test_numbers_of_yaml_are_quantities_and_other_values_are_not() -> None:
     assert requested("cpu", 2) == 2000
     assert requested("cpu", 0.25) == 250
-    for raw in (True, None, [], {"cpu": 1}):
+    refused: tuple[object, ...] = (True, None, [], {"cpu": 1})
+    for raw in refused:
         with pytest.raises(QuantityError):
             requested("cpu", raw)
 
