@@ -33,6 +33,8 @@ class Minder:
         self._desk = desk
         self._pauses: dict[str, tuple[float, float]] = {}
         self.troubles: dict[str, str] = {}
+        self.accidents = 0
+        """Rounds that ended by an error of ours."""
 
     async def run(self) -> None:
         """For ever; what a crash left open is settled before anything is placed. A round that fails is logged."""
@@ -46,6 +48,7 @@ class Minder:
                 except PrewarmError as error:
                     log.warning("placements as before: %s", error)
                 except Exception:
+                    self.accidents += 1
                     log.exception("placements as before")
                 await asyncio.sleep(ROUND_S)
                 turn += 1

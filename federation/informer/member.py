@@ -36,6 +36,8 @@ class MemberWatch:
         self._options = options
         self._clock = clock
         self._more = asyncio.Event()
+        self.accidents = 0
+        """Readings of usage that ended by an error of ours."""
         self.demand(options.kinds)
 
     @property
@@ -67,6 +69,7 @@ class MemberWatch:
             try:
                 await self.read_usage()
             except Exception:
+                self.accidents += 1
                 log.exception("%s: usage", self.client.name)
             await asyncio.sleep(self._options.usage_s)
 

@@ -183,13 +183,14 @@ class MemberClient:
             return response
 
     async def _renewed(self, response: aiohttp.ClientResponse) -> bool:
+        """Whether there are other credentials now; the refusing answer is kept only where there are none."""
+        keep = False
         try:
             renewed = await self.access.renew()
-        except BaseException:
-            hang_up(response)
-            raise
-        if renewed:
-            hang_up(response)
+            keep = not renewed
+        finally:
+            if not keep:
+                hang_up(response)
         return renewed
 
     async def _once(self, request: _Request) -> aiohttp.ClientResponse:
@@ -240,7 +241,6 @@ class MemberClient:
         try:
             yield
         except MemberError as error:
-            self._breaker = breaker.left(self._breaker)
             self._journal.note(Outcome(self._clock(), Kind.REFUSED, text=str(error)))
             raise
         except REACHED_TO_REFUSE as error:
@@ -252,14 +252,12 @@ class MemberClient:
         except BodyError as error:
             raise self._lost(Kind.FAILING, str(error)) from error
         except ValueError as error:
-            self._breaker = breaker.left(self._breaker)
             raise self._lost(Kind.REFUSED, f"a request that cannot be made: {describe(error)}") from error
         except self._network_errors as error:
             self._count_failure()
             raise self._lost(Kind.SILENT, describe(error)) from error
-        except BaseException:
-            self._breaker = breaker.left(self._breaker)
-            raise
+        finally:
+            self._breaker = breaker.left(self._breaker)  # whoever gave up must not be taken for a try under way
 
     def _admit(self) -> None:
         now = asyncio.get_running_loop().time()

@@ -56,6 +56,8 @@ class Members:
         self._open_access = open_access
         self._rng = rng
         self._clock = clock
+        self.accidents = 0
+        """Probes that ended by an error of ours."""
         self._members: dict[str, Member] = {}
         self._clients: dict[str, MemberClient] = {}
 
@@ -82,24 +84,24 @@ class Members:
         """One question to each member at once; over after the deadline at the latest, whoever is silent."""
         async with asyncio.TaskGroup() as group:
             for name, client in self.clients.items():
-                group.create_task(_probe(client), name=f"probe:{name}")
+                group.create_task(self._probe(client), name=f"probe:{name}")
 
     async def close(self) -> None:
         """Closes every client."""
         clients, self._clients, self._members = list(self._clients.values()), {}, {}
         await _close(clients)
 
-
-async def _probe(client: MemberClient) -> None:
-    """The answer is in the client's health; the outermost call to a member, so an error of ours stays here too."""
-    try:
-        await client.read(PROBE)
-    except RefusedError:
-        pass
-    except MemberError as error:
-        log.debug("%s", error)
-    except Exception:
-        log.exception("%s: probe", client.name)
+    async def _probe(self, client: MemberClient) -> None:
+        """The answer is in the client's health; the outermost call to a member, so an error of ours stays here too."""
+        try:
+            await client.read(PROBE)
+        except RefusedError:
+            pass
+        except MemberError as error:
+            log.debug("%s", error)
+        except Exception:
+            self.accidents += 1
+            log.exception("%s: probe", client.name)
 
 
 async def _close(clients: list[MemberClient]) -> None:

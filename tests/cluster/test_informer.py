@@ -301,3 +301,5 @@ async def test_a_lost_event_is_made_good_by_the_next_full_list(
         proxy.add(LostLine(), "/api/v1/pods", watch=True, times=3)
         eu.kubectl.run("delete", "deployment", "web", "-n", namespace)
         await until_equal(watch, eu, name="proxied", deadline_s=30.0)
+        (cluster,) = watch.snapshot(time.time()).clusters
+        assert f"{namespace}/web" not in cluster.running or cluster.running[f"{namespace}/web"].wanted == 0

@@ -138,5 +138,6 @@ def test_the_page_shows_real_pods(fleet: Fleet, namespace: str, service: Process
         browser.execute_script("document.querySelector('#clusters [data-cluster=ap]').click()")
         whole = "return document.getElementById('fleet').textContent"
         WebDriverWait(browser, 60).until(lambda shown: f"{namespace}/web" in str(shown.execute_script(whole)))
+        assert "3 of 3 ready" in str(browser.execute_script(whole))
     finally:
         browser.quit()

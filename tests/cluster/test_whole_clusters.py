@@ -89,6 +89,7 @@ def test_a_pod_that_fits_nowhere_stays_pending_for_the_schedulers_reason(fleet: 
         return any(one.get("reason") == "Unschedulable" and "Insufficient cpu" in one["message"] for one in conditions)
 
     wait_for(refused, what="refused by the scheduler")
+    assert [pod["status"]["phase"] for pod in cluster.kubectl.items("pods", "-n", namespace)] == ["Pending"]
 
 
 @pytest.mark.slow

@@ -225,6 +225,7 @@ def test_built_step_by_step_or_at_once_it_is_the_same(seed: int, changes: list[i
             snapshot = replace(snapshot, clusters=snapshot.clusters[1:], links=Links(), calls=())
         stepwise, at_once = builder.build(snapshot, facts), GraphBuilder().build(snapshot, facts)
         _same(stepwise, at_once)
+        assert len(stepwise.names["cluster"]) == len(snapshot.clusters)
 
 
 def _same(one: Graph, other: Graph) -> None:

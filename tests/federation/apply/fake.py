@@ -76,7 +76,7 @@ class FakeApi:
         return answer
 
     def stream(self, path: str, *, query: Mapping[str, str]) -> AbstractAsyncContextManager[Any]:
-        raise NotImplementedError
+        raise AssertionError(f"the writer watches nothing, and asked for {path} {query}")
 
     @property
     def writes(self) -> list[Call]:

@@ -120,7 +120,8 @@ async def test_members_come_and_go_with_their_source() -> None:
             await west.watched(NODES)
             source.members.pop(0)
             await until(lambda: not east.watchers(NODES) and not east.watchers(PODS))
-            await until(lambda: [cluster.name for cluster in watch.snapshot(now()).clusters] == ["west"])
+            await until(lambda: len(watch.snapshot(now()).clusters) == 1)
+            assert [cluster.name for cluster in watch.snapshot(now()).clusters] == ["west"]
 
 
 async def test_a_member_that_changed_is_watched_through_its_new_client() -> None:
@@ -131,6 +132,8 @@ async def test_a_member_that_changed_is_watched_through_its_new_client() -> None
             source.members[0] = member("east", api.url, token="new")
             await until(lambda: api.requests[-1].headers["Authorization"] == "Bearer new")
             await until(lambda: api.watchers(NODES) == 1)
+            seen = [request.headers["Authorization"] for request in api.requests]
+            assert seen == sorted(seen, reverse=True), "the old token is not sent again after the new one"
 
 
 async def test_a_source_that_fails_leaves_the_fleet_as_it_is() -> None:

@@ -160,8 +160,9 @@ async def test_a_half_open_watch_is_noticed_by_its_silence() -> None:
     async with fake_api() as api:
         api.put(NODES, node("n1"))
         api.program(NODES, body({"metadata": {"resourceVersion": "101"}, "items": []}), stream(then="silent"))
-        async with reflecting(api):
+        async with reflecting(api) as reflector:
             await until(lambda: len(api.asked(NODES, watches=True)) == 2)
+            assert reflector.report.lists <= 2
 
 
 async def test_bookmarks_move_the_version_and_the_age() -> None:
@@ -195,6 +196,7 @@ async def test_a_line_that_cannot_be_read_is_survived_by_listing(rubbish: bytes)
         api.raw(NODES, rubbish)
         await until(lambda: reflector.report.lists == 2)
         await until(has(reflector, "n1"))
+        assert len(reflector.store) == 1, "the rubbish is in no store"
 
 
 @pytest.mark.parametrize(
@@ -267,6 +269,7 @@ async def test_a_collection_that_does_not_exist_is_absent_and_not_an_error() -> 
         api.objects[SERVICES] = {}
         api.put(SERVICES, {"metadata": {"name": "shop", "namespace": "demo"}})
         await until(lambda: len(reflector.store) == 1)
+        assert (reflector.report.standing, reflector.report.accidents) == (Standing.LIVE, 0)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -346,3 +349,4 @@ async def test_a_member_that_is_back_is_watched_at_once_whatever_pause_is_left(m
                 await reflector.client.read("/version")
             await asyncio.sleep(0.05)
         await until(has(reflector, "n1"), 5.0)
+        assert reflector.client.back.is_set()

@@ -324,6 +324,7 @@ async def test_leaving_a_stream_early_closes_its_connection() -> None:
         async with client.stream(NODES, query={"watch": "1", "resourceVersion": "100"}):
             await api.watched(NODES)
         await until(lambda: not api.watchers(NODES))
+        assert client.health.state is MemberState.READY, "leaving is no failure of the member"
         await client.close()
 
 

@@ -129,4 +129,5 @@ async def test_a_watch_that_is_left_is_over_at_once_though_nobody_answers_the_go
             await api.watched(NODES)
             proxy.frozen = True
         await until(lambda: proxy.left == 1, 3.0)
+        assert not client.health.notes
         await client.close()

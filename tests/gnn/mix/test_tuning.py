@@ -51,7 +51,8 @@ def test_a_rule_is_made_with_whole_numbers_where_they_are_meant() -> None:
 def test_every_space_makes_its_rule_at_both_ends() -> None:
     for space in SPACES.values():
         for end in (0, 1):
-            space.made({key: float(span[end]) for key, span in space.ranges.items()})
+            made = space.made({key: float(span[end]) for key, span in space.ranges.items()})
+            assert callable(made.decide), made
 
 
 def test_trials_are_read_back_in_order_and_a_broken_line_is_named(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_any_sequence_of_changes(changes: list[tuple[int, tuple[int, int, int, b
         snapshot = replace(snapshot, clusters=clusters)
         columns = follow(snapshot, columns)
         _same(columns, follow(snapshot))
+    assert columns.names == tuple(f"c{at}" for at in range(size))
 
 
 def test_clusters_that_join_and_leave() -> None:
@@ -71,6 +72,7 @@ def test_clusters_that_join_and_leave() -> None:
         snapshot = fleet(*members)
         columns = follow(snapshot, columns)
         _same(columns, follow(snapshot))
+        assert columns.names == tuple(one.name for one in snapshot.clusters)
 
 
 def test_what_did_not_change_is_used_again() -> None:
