@@ -1,7 +1,8 @@
 """The actor without torch: the same weights and the same sums in numpy, for the service.
 
 A process that serves must start in a second and stay small, so it cannot import torch; and at the size of one decision
-numpy is no slower. Equality with the network that was trained is a test, not a hope.
+numpy is no slower. Equality with the network that was trained is a test, not a hope. A student remembers what it can
+use again of the question before, so one thread asks it, and nobody changes an array that it was given.
 """
 
 from __future__ import annotations
@@ -15,16 +16,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from gnn.attend import READ, Attention
 from gnn.forms import Form, Rule, width_of
 from gnn.graph.features import width
 from gnn.graph.value import NODE_TYPES
 from gnn.observation import Observation
-from gnn.shape import SLOPE, STEEPEST, EncoderShape, Kind, NetworkShape
-from gnn.wiring import WIDTH, Wiring, wire
+from gnn.shape import EncoderShape, Kind, NetworkShape
+from gnn.wiring import WIDTH
 from prewarm.domain import Float32Array, InputError, IntArray
-
-_READ = ("cluster", "function")
-_EPSILON = np.float32(1e-5)
 
 
 class Student:
@@ -33,6 +32,8 @@ class Student:
     def __init__(self, shape: NetworkShape, weights: Mapping[str, Float32Array]) -> None:
         self.shape = shape
         self.weights = dict(weights)
+        attends = shape.encoder.kind is Kind.ATTENTION
+        self._attention = Attention(shape.encoder, self.weights) if attends else None
 
     def act(self, observation: Observation) -> Float32Array:
         """The action (k, F + 1) or (p, 1), as the trained actor's; the observation must be fit (`unfit`)."""
@@ -51,50 +52,13 @@ class Student:
 
     def _encoded(self, given: Observation) -> dict[str, Float32Array]:
         nodes = {kind: _relu(self._linear(f"encoder.enter.{kind}", given[f"node/{kind}"])) for kind in NODE_TYPES}
-        if self.shape.encoder.kind is Kind.ATTENTION:
-            return self._attended(nodes, wire(given))
+        if self._attention is not None:
+            return self._attention.encode(nodes, given)
         fleet = np.zeros((1, 0), np.float32)
         if self.shape.encoder.kind is Kind.DEEPSETS:
             fleet = np.concatenate([_mean(nodes[kind]) for kind in NODE_TYPES], axis=1)
-        joined = {kind: np.concatenate([nodes[kind], np.repeat(fleet, len(nodes[kind]), 0)], 1) for kind in _READ}
+        joined = {kind: np.concatenate([nodes[kind], np.repeat(fleet, len(nodes[kind]), 0)], 1) for kind in READ}
         return {kind: _relu(self._linear(f"encoder.mix.{kind}", row)) for kind, row in joined.items()}
-
-    def _attended(self, nodes: dict[str, Float32Array], edges: Wiring) -> dict[str, Float32Array]:
-        cuts = np.cumsum([len(nodes[kind]) for kind in NODE_TYPES])[:-1]
-        groups, targets = _starts(edges.group), _starts(edges.target)
-        for number in range(self.shape.encoder.layers):
-            name = f"encoder.rounds.{number}"
-            node = np.concatenate([nodes[kind] for kind in NODE_TYPES])
-            ends = np.concatenate([self._linear(f"{name}.ends.{kind}", nodes[kind]) for kind in NODE_TYPES])
-            heard = np.zeros_like(node)
-            if len(edges.target):
-                weighted = self._weighted(name, ends, edges, groups)
-                heard[edges.target[targets]] = np.add.reduceat(weighted, targets, axis=0)
-            after = self._after(name, node, heard)
-            nodes = dict(zip(NODE_TYPES, np.split(after, cuts), strict=True))
-        return nodes
-
-    def _weighted(self, name: str, ends: Float32Array, edges: Wiring, groups: IntArray) -> Float32Array:
-        """What travels along each edge, by the attention it gets, (e, hidden)."""
-        hidden, score = self.shape.encoder.hidden, self.weights[f"{name}.score"]
-        film = edges.values @ self.weights[f"{name}.edge.weight"].T
-        message = ends[edges.source, :hidden]
-        message *= 1.0 + film[:, hidden:]
-        message += film[:, :hidden]
-        seen = message + ends[edges.target, hidden:]
-        np.maximum(seen, SLOPE * seen, out=seen)
-        logits = np.einsum("ehd,hd->eh", seen.reshape(-1, *score.shape), score)
-        weight = np.exp(STEEPEST * np.tanh(logits / STEEPEST))
-        part = weight / np.add.reduceat(weight, groups, axis=0)[edges.group]
-        weighted: Float32Array = (message.reshape(-1, *score.shape) * part[:, :, None]).reshape(-1, hidden)
-        return weighted
-
-    def _after(self, name: str, node: Float32Array, heard: Float32Array) -> Float32Array:
-        mixed = _relu(self._linear(f"{name}.mix", np.concatenate([node, heard], axis=1)))
-        out = node + self._linear(f"{name}.out", mixed)
-        out -= out.mean(axis=1, keepdims=True)
-        out /= np.sqrt((out**2).mean(axis=1, keepdims=True) + _EPSILON)
-        return out * self.weights[f"{name}.norm.weight"] + self.weights[f"{name}.norm.bias"]
 
     def _linear(self, name: str, rows: Float32Array) -> Float32Array:
         return rows @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]

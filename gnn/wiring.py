@@ -35,6 +35,11 @@ def both_ways() -> list[Relation]:
     return [*RELATIONS, *back]
 
 
+def columns() -> list[int]:
+    """The first column of each of these in an edge's values; after its values stands the 1 that says which it is."""
+    return list(_FIRST)
+
+
 _COLUMNS = [width(name.removeprefix("rev_")) + 1 for name, _, _ in both_ways()]
 _FIRST = [sum(_COLUMNS[:i]) for i in range(len(_COLUMNS))]
 WIDTH = sum(_COLUMNS)

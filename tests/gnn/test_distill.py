@@ -54,6 +54,21 @@ def test_actor_and_student_agree_on_fleets_of_any_size(kind: Kind, form: Form, t
         assert np.abs(action).max() > 0.01  # it says something
 
 
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_what_a_student_remembers_of_a_question_does_not_change_the_next(layers: int, tmp_path: Path) -> None:
+    shape = NetworkShape(shape_of().rule, Form.WEIGHTS, EncoderShape(layers=layers))
+    actor = actor_of(shape)
+    student = distil(actor, shape, tmp_path / "student.npz", probes=[])
+    asked = some_observation(5, clusters=20, functions=6)
+    moved = {**asked, "values/link": asked["values/link"] * 0.5}
+    pools = {**moved, "node/pool": asked["node/pool"][::-1].copy(), "values/part_of": asked["values/part_of"] * 0.3}
+    fewer = {**pools, "ends/link": asked["ends/link"][:, 1:], "values/link": asked["values/link"][1:]}
+    other = some_observation(6, clusters=20, functions=6)
+    alone = {**other, "ends/link": np.zeros((2, 0), np.int64), "values/link": np.zeros((0, 4), np.float32)}
+    for one in (asked, moved, asked, pools, fewer, other, alone, asked):
+        assert difference(actor, student, one) <= CLOSE
+
+
 def test_the_file_is_small_and_the_same_for_the_same_weights(tmp_path: Path) -> None:
     shape = shape_of()
     for name in ("one.npz", "other.npz"):
@@ -116,4 +131,4 @@ def test_a_decision_over_a_hundred_clusters_is_quick(tmp_path: Path) -> None:
         start = time.process_time()
         student.act(observation)
         best = min(best, time.process_time() - start)
-    assert best < 0.010
+    assert best < 0.006  # two rounds; the same with one takes half as long
