@@ -1,6 +1,7 @@
-"""What all tests share: the folder with the public traces, and who runs what where tests run side by side.
+"""What all tests share: the folder with the public traces, how examples are drawn, and who runs what side by side.
 
-The traces are found by PREWARM_TRACES; what needs them is skipped with a reason where they are absent. Real clusters
+Examples are new ones at every run of a person, and the same at every run of `.ci/run` (hypothesis reads CI), so that a
+change is judged by what it changes. Time is no failure of a property: the machine may be busy. The traces are found by PREWARM_TRACES; what needs them is skipped with a reason where they are absent. Real clusters
 are half a gigabyte each, so their tests stay on one worker and share them; every other test goes where there is room.
 """
 
@@ -10,7 +11,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+if not os.environ.get("CI"):
+    settings.register_profile("busy", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")

@@ -64,6 +64,7 @@ def joined(left: Any, right: Any, name: str = "") -> Any:
         mine, theirs = dict(keyed_items(name, left)), dict(keyed_items(name, right))
         if mine and theirs:
             return list(joined(mine, theirs).values())
+        return left or right  # a part without items holds none of them, it does not say that there are none
     return left
 
 

@@ -152,14 +152,20 @@ def as_user(member: Member) -> Tree:
     return {name: value for name, value in found.items() if value}
 
 
-def home(paths: list[Path], user: str) -> Path:
-    """The folder of the first file that has the user."""
+def home(paths: list[Path], section: str, name: str) -> Path:
+    """The folder of the first file whose section has the name."""
+    return first(paths, section, name)[0].parent
+
+
+def first(paths: list[Path], section: str, name: str) -> tuple[Path, Tree]:
+    """The first file whose section has the name, and what it says there."""
     for path in filter(Path.exists, paths):
         text = path.read_text()
         tree = (json.loads if text.startswith("{") else yaml.safe_load)(text) or {}
-        if user in [entry["name"] for entry in tree.get("users") or []]:
-            return path.parent
-    raise AssertionError(user)
+        for entry in tree.get(section) or []:
+            if entry["name"] == name:
+                return path, entry
+    raise AssertionError(name)
 
 
 def assert_same(ours: Listing, theirs: dict[str, Any], paths: list[Path]) -> None:
@@ -177,9 +183,9 @@ def assert_same(ours: Listing, theirs: dict[str, Any], paths: list[Path]) -> Non
             user["exec"]["installHint"] = user["exec"]["installHint"] or None
         # kubectl resolves these two when they are used, not when they are shown
         if "tokenFile" in user:
-            user["tokenFile"] = str(home(paths, context["user"]) / user["tokenFile"])
+            user["tokenFile"] = str(home(paths, "users", context["user"]) / user["tokenFile"])
         if user.get("exec", {}).get("command", "").startswith("./"):
-            user["exec"]["command"] = str(home(paths, context["user"]) / user["exec"]["command"])
+            user["exec"]["command"] = str(home(paths, "users", context["user"]) / user["exec"]["command"])
         assert as_user(member) == user
         assert member.spec.namespace == context.get("namespace", "default")
     for broken in ours.broken:
@@ -206,18 +212,23 @@ def test_each_member_is_what_the_official_client_would_connect_to(files: list[st
         paths = lay_out(Path(folder), files)[:-2]
         names = os.pathsep.join(map(str, paths))
         for member in asyncio.run(read(merged=paths)).members:
-            if member.login.plugin:
-                continue  # it would be run
+            context = first(paths, "contexts", member.spec.context)[1]["context"]
+            user = context.get("user")
+            if member.login.plugin or (user and first(paths, "users", user)[1]["user"] is None):
+                continue  # it would run the plugin, and refuse a user of whom nothing is said, which kubectl accepts
             theirs = client.Configuration()
             try:
                 kube_config.load_kube_config(names, context=member.spec.context, client_configuration=theirs)
             except kube_config.ConfigException as error:
                 pytest.fail(f"{member.spec.context}: {error}")
-            assert_connects(member, theirs)
+            together = not user or home(paths, "clusters", context["cluster"]) == home(paths, "users", user)
+            assert_connects(member, theirs, together=together)
 
 
-def assert_connects(member: Member, theirs: Any) -> None:
-    """Our member and the official client's configuration mean the same connection."""
+def assert_connects(member: Member, theirs: Any, *, together: bool) -> None:
+    """Our member and the official client's configuration mean the same connection. together: cluster and user are from
+    one file; if not, the official client looks for the user's certificate beside the cluster's file, kubectl as we.
+    """
     assert member.endpoint.server == theirs.host
     if member.login.token:
         assert list(theirs.api_key.values()) == [f"Bearer {member.login.token}"]  # its key changed between releases
@@ -226,7 +237,8 @@ def assert_connects(member: Member, theirs: Any) -> None:
     assert member.endpoint.insecure is not theirs.verify_ssl
     assert member.endpoint.tls_server_name == theirs.tls_server_name
     assert (member.endpoint.ca and member.endpoint.ca.read()) == content(theirs.ssl_ca_cert)
-    assert (member.login.certificate and member.login.certificate.read()) == content(theirs.cert_file)
+    if together:
+        assert (member.login.certificate and member.login.certificate.read()) == content(theirs.cert_file)
 
 
 def content(path: str | None) -> bytes | None:
