@@ -1,8 +1,9 @@
 """What all tests share: the folder with the public traces, how examples are drawn, and who runs what side by side.
 
 Examples are new ones at every run of a person, and the same at every run of `.ci/run` (hypothesis reads CI), so that a
-change is judged by what it changes. Time is no failure of a property: the machine may be busy. The traces are found by PREWARM_TRACES; what needs them is skipped with a reason where they are absent. Real clusters
-are half a gigabyte each, so their tests stay on one worker and share them; every other test goes where there is room.
+change is judged by what it changes. Time is no failure of a property: the machine may be busy. The traces are found by
+PREWARM_TRACES; what needs them is skipped with a reason where they are absent. Real clusters are half a gigabyte each,
+so their tests stay on one worker and share them; every other test goes where there is room.
 """
 
 from __future__ import annotations
