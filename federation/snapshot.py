@@ -129,12 +129,16 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Instances of one workload in one cluster: wanted there, existing, ready; `pending` of those cannot be bound."""
+    """Instances of one workload in one cluster: wanted there, existing, ready; `pending` of those cannot be bound.
+
+    each: what the newest of its pods takes of a node, by resource; None where no pod told it.
+    """
 
     wanted: int
     existing: int
     ready: int
     pending: int = 0
+    each: tuple[tuple[str, int], ...] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

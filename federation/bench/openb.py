@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from federation.nodes.mix import Mix
+from federation.nodes.outlook import Wanted, mix_of
 from federation.placement.fleet.classes import GPU_MODEL_LABELS
-from federation.placement.packing.fragmentation import MixShape
 from federation.placement.workload import GpuNeed
 from federation.snapshot import ARCH_LABEL, GPU_WHOLE, NodeClass
 from prewarm.domain import InputError
@@ -63,12 +64,16 @@ def read_pods(data_dir: Path) -> tuple[PodShape, ...]:
     )
 
 
-def typical_mix(pods: tuple[PodShape, ...], share: float = 0.95) -> tuple[MixShape, ...]:
+def typical_mix(pods: tuple[PodShape, ...], share: float = 0.95) -> Mix:
     """The most frequent shapes that cover `share` of the pods, as FGD's typical pods."""
     ranked = Counter(pods).most_common()
     covered = np.cumsum([count for _, count in ranked]) - [count for _, count in ranked]
     kept = [one for one, before in zip(ranked, covered.tolist(), strict=True) if before < share * len(pods)]
-    return tuple(MixShape(pod.cpu_milli, pod.memory_mib * MIB, pod.gpu, float(count)) for pod, count in kept)
+    typical = [
+        Wanted({"cpu": pod.cpu_milli, "memory": pod.memory_mib * MIB}, pod.gpu, there=0, wanted=count)
+        for pod, count in kept
+    ]
+    return mix_of(typical, tuple(sorted({name for pod, _ in kept for name in pod.gpu.models})))
 
 
 def _gpu(number: int, milli: int, row: dict[str, str]) -> GpuNeed:

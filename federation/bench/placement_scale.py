@@ -19,9 +19,9 @@ import numpy as np
 from federation.bench.large_fleet import CLUSTERS, NODES_EACH, WORKLOADS, LargeFleet, large_fleet
 from federation.bench.openb import NODES, PODS, typical_mix
 from federation.bench.placement_http import measure_http
+from federation.nodes.fragment import Unfragmented
 from federation.placement.answer import Placement
 from federation.placement.packing.changes import Changes
-from federation.placement.packing.fragmentation import Unfragmented
 from federation.placement.placer import Placer
 from federation.placement.terms import Terms
 from prewarm.bench.memory import resident_gib

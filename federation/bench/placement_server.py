@@ -18,11 +18,9 @@ from aiohttp import web
 
 from federation.api import fleet_routes
 from federation.bench.large_fleet import LargeFleet, large_fleet
-from federation.bench.openb import typical_mix
 from federation.desk.desk import FleetDesk
+from federation.desk.outlook import Outlooks
 from federation.desk.records import Records, Said
-from federation.placement.packing.changes import Changes
-from federation.placement.packing.fragmentation import Unfragmented
 from federation.placement.placer import Placer
 from federation.placement.workload import Workload
 from federation.snapshot import Cluster, Snapshot
@@ -86,7 +84,7 @@ async def serve(data_dir: Path, folder: Path, seed: int) -> None:
         recorded = RecordOnly(fleet)
         ticks = TickLoop(fleet, Parts((), recorded, LevelOracle(fleet, fits), recorded, 0), keeper.keep_tick)
         desk = FleetDesk(fleet, view, Records(store), Placer(view.snapshot(clock.now())))
-        desk.fragmentation = Changes(Unfragmented(typical_mix(world.pods)))
+        outlooks = asyncio.create_task(Outlooks(desk).run())
         app = build_app(Desk(fleet, keeper, fits, ticks), Mounted(fleet_routes(), desk))
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
@@ -96,6 +94,7 @@ async def serve(data_dir: Path, folder: Path, seed: int) -> None:
         sys.stdout.write(orjson.dumps(told).decode() + "\n")
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.read)
+        outlooks.cancel()
         await runner.cleanup()
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from federation.apply.around.drain import Cordon
 from federation.apply.rollout.carry import Carrier
+from federation.desk.mixed import UNKNOWN, Mixed
 from federation.desk.records import Placed, Records, Said
 from federation.members.api import Api
 from federation.placement.answer import Placement
-from federation.placement.packing.changes import Changes
+from federation.placement.packing.weights import packing_policy
 from federation.placement.placer import Placer
 from federation.placement.scorer import Scorer
 from federation.placement.terms import Terms
@@ -59,9 +60,8 @@ class FleetDesk:
     carrier: Carrier | None = None
     clients: Callable[[], Mapping[str, Api]] = dict
     scorer: Scorer | None = None
-    fragmentation: Changes | None = None
-    future_fill: Changes | None = None
-    """Values of node states under the forecast mix; None counts as neutral."""
+    mixed: Mixed | None = None
+    """The forecast mix in force, with the values of node states under it; None counts as neutral."""
     placed: dict[str, Placed] = field(default_factory=dict)
     said: dict[str, Said] = field(default_factory=dict)
     links: tuple[Link, ...] | None = None
@@ -83,12 +83,12 @@ class FleetDesk:
     def ask(self, workload: Workload) -> Placement:
         """What would be decided."""
         self.look()
-        return self.placer.ask(workload, terms=self._terms(workload), now=self.now())
+        return self._told(self.placer.ask(workload, terms=self._terms(workload), now=self.now()), workload)
 
     def decide(self, workload: Workload) -> Placement:
         """Decide, and hold the room."""
         self.look()
-        return self.placer.place(workload, terms=self._terms(workload), now=self.now())
+        return self._told(self.placer.place(workload, terms=self._terms(workload), now=self.now()), workload)
 
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""
@@ -144,15 +144,21 @@ class FleetDesk:
 
     def _terms(self, workload: Workload) -> Terms:
         """What holds for a decision on this workload now."""
+        mixed, policy = self.mixed, self.demand.settings.placement
         return Terms(
-            policy=self.demand.settings.placement,
+            policy=packing_policy(policy, workload.gpu, foreseen=mixed is not None),
             scorer=self.scorer,
             mode=self.demand.told.modes.of(workload.key),
             overrides=tuple(self.demand.active_overrides(self.now())),
-            fragmentation=self.fragmentation,
-            future_fill=self.future_fill,
+            fragmentation=None if mixed is None else mixed.fragmentation,
+            future_fill=None if mixed is None else mixed.future_fill,
             draining=self._draining(),
         )
+
+    def _told(self, placement: Placement, workload: Workload) -> Placement:
+        """With the word from which mix its two node factors came."""
+        said = UNKNOWN if self.mixed is None else self.mixed.reason(workload, placement.at)
+        return replace(placement, reasons=(*placement.reasons, said))
 
     def _draining(self) -> frozenset[str]:
         """Clusters that are being emptied; none where nobody would be left to take what they have."""

@@ -7,44 +7,35 @@ time; the cost is that of the offers and so a value is worth remembering by stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from federation.nodes.mix import COUNT, CPU, GAIN, MASK, MEMORY, MILLI
+from federation.nodes.mix import COUNT, CPU, GAIN, MASK, MEMORY, MILLI, Mix
 from federation.nodes.offers import Offers
-from federation.nodes.rows import MIB, Rows
+from federation.nodes.rows import Rows
 from federation.snapshot import GPU_WHOLE
 from prewarm.domain import BoolArray, FloatArray, IntArray
 
-
-class States(Protocol):
-    """Node states as placement keeps them: kind, cpu, memory (bytes): (k,); gpu: (k, D)."""
-
-    @property
-    def kind(self) -> IntArray: ...
-    @property
-    def cpu(self) -> IntArray: ...
-    @property
-    def memory(self) -> IntArray: ...
-    @property
-    def gpu(self) -> IntArray: ...
+MOST_CPU, MOST_GPU = 128_000, 8_000
+"""A large node: thousandths of cores, and of GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class FutureFill:
-    """A measure of node states. model_of: number among the mix's models, by number of the kind of node."""
+    """A measure of nodes: V, what each would still take of what is to come. A gain counts what the instance takes."""
 
+    mix: Mix
     offers: Offers
-    model_of: Sequence[int] = ()
 
-    def value(self, states: States) -> FloatArray:
-        """(k,) what each state would still take, in thousandths."""
-        models = np.array([*self.model_of, 0], dtype=np.int64)
-        kind = np.minimum(states.kind, len(self.model_of))
-        return fill(Rows(states.cpu, states.memory // MIB, models[kind], states.gpu), self.offers)
+    def value(self, rows: Rows) -> FloatArray:
+        """V of each row, (g,), thousandths."""
+        return fill(rows, self.offers)
+
+    def beside(self, after: Rows, shape: IntArray) -> FloatArray:
+        """What is taken, less a share of a thousandth that decides ties for the fuller node, (g,)."""
+        left: FloatArray = after.cpu / MOST_CPU * 0.5 + after.gpu.sum(axis=1) / MOST_GPU * 0.5
+        return float(shape[GAIN]) - left
 
 
 def fill(rows: Rows, offers: Offers) -> FloatArray:

@@ -5,6 +5,7 @@ A share takes the fullest GPU that has room for it; whole GPUs are taken from th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,16 @@ class Rows:
     def __len__(self) -> int:
         return len(self.cpu)
 
+    @classmethod
+    def joined(cls, pieces: Sequence[Rows]) -> Rows:
+        """Some, one after another."""
+        return cls(
+            np.concatenate([one.cpu for one in pieces]),
+            np.concatenate([one.memory for one in pieces]),
+            np.concatenate([one.model for one in pieces]),
+            np.concatenate([one.gpu for one in pieces]),
+        )
+
     def take(self, rows: IntArray) -> Rows:
         """Some of them."""
         return Rows(self.cpu[rows], self.memory[rows], self.model[rows], self.gpu[rows])
@@ -54,16 +65,10 @@ class Rows:
         return Rows(self.cpu - shape[CPU], self.memory - shape[MEMORY], self.model, gpu)
 
 
-def tightest(gpu: IntArray, milli: int) -> IntArray:
-    """The fullest GPU that has `milli` free, (g,); meaningless where none has."""
-    chosen: IntArray = np.where(gpu >= milli, gpu, np.iinfo(np.int64).max).argmin(axis=1)
-    return chosen
-
-
 def rows_of(nodes: Nodes, models: tuple[str, ...]) -> Rows:
     """A cluster's rows; GPUs of a model that the mix does not know count as of no model."""
     number = {name: at for at, name in enumerate(models)}
-    of_class = [number.get(_model(one) or "", len(models)) for one in nodes.classes]
+    of_class = [number.get(model_of(one) or "", len(models)) for one in nodes.classes]
     free = nodes.free
     return Rows(
         free[:, CPU_COLUMN],
@@ -73,5 +78,6 @@ def rows_of(nodes: Nodes, models: tuple[str, ...]) -> Rows:
     )
 
 
-def _model(kind: NodeClass) -> str | None:
+def model_of(kind: NodeClass) -> str | None:
+    """The GPU model that a kind of node names, None where it names none."""
     return next((value for name in GPU_MODEL_LABELS if (value := kind.label(name)) is not None), None)

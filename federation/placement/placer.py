@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from federation.placement.answer import Placement
+from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.pipeline import decide, ground
 from federation.placement.reserve.book import (
     EMPTY,
@@ -55,6 +56,11 @@ class Placer:
     def snapshot(self) -> Snapshot:
         """What decisions are taken from."""
         return self._ground.fleet.snapshot
+
+    @property
+    def fleet(self) -> FleetColumns:
+        """The same in columns."""
+        return self._ground.fleet
 
     @property
     def book(self) -> Book:

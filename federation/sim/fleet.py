@@ -130,7 +130,9 @@ class SimulatedFleet:
 
     def _running(self, row: int, column: int, existing: IntArray) -> Running:
         ready = int(self.instances.ready[row, column])
-        return Running(int(self.wanted[row, column]), int(existing[row, column]), ready)
+        size = int(self._sizes[self._size_of[row]]) * MIB
+        each = (("cpu", CPU_PER_INSTANCE_MILLI), ("memory", size))
+        return Running(int(self.wanted[row, column]), int(existing[row, column]), ready, each=each)
 
     def _cluster(self, column: int, now: float) -> Cluster:
         shape, (state, since) = self.clusters[column], self._since[column]

@@ -21,6 +21,7 @@ from federation.apply.writer import writers_of
 from federation.desk.desk import FleetDesk
 from federation.desk.dividing import Dividing
 from federation.desk.mind import Minder
+from federation.desk.outlook import Outlooks
 from federation.desk.records import Records
 from federation.desk.watched import WatchedView
 from federation.kubeconfig.source import Places
@@ -116,7 +117,7 @@ async def real_fleet(
             review=TokenRights(desk),
             configure=view.configure,
         )
-        part.tasks = {"fleet": _as_long_as(live.task), "place": Minder(desk).run()}
+        part.tasks = {"fleet": _as_long_as(live.task), "place": Minder(desk).run(), "outlook": Outlooks(desk).run()}
         try:
             yield part
         finally:

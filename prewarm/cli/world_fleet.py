@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from federation.desk.desk import FleetDesk
 from federation.desk.dividing import Dividing
+from federation.desk.outlook import Outlooks
 from federation.desk.records import Records, Said
 from federation.informer.network import links_between
 from federation.placement.placer import Placer
@@ -79,4 +80,4 @@ async def simulated_fleet(world: World, ground: EmbeddedFleet, fleet: Fleet, sto
     async def carry(plan: FleetPlan) -> None:
         ground.apply(plan, plan.tick.now, kept_alive=world.kept_alive())
 
-    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry))
+    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry), {"outlook": Outlooks(desk).run()})

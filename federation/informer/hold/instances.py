@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from federation.informer.read.pods import PodFacts, Stage
+from federation.informer.read.pods import Amounts, PodFacts, Stage
 from federation.informer.read.workloads import WorkloadFacts
 from federation.snapshot import Running, frozen
 
@@ -22,6 +22,7 @@ class _Count:
     existing: int = 0
     ready: int = 0
     pending: int = 0
+    each: Amounts | None = None
 
 
 class Instances:
@@ -58,6 +59,7 @@ class Instances:
                 count.existing += sign
                 count.ready += sign * facts.ready
                 count.pending += sign * (facts.stage is Stage.PENDING)
+                count.each = facts.amounts if facts.readable and sign > 0 else count.each
         self._settle({facts.workload for facts in (before, after) if facts is not None and _shows(facts)})
 
     def _settle(self, keys: set[str | None]) -> None:
@@ -69,7 +71,7 @@ class Instances:
                 self._running.pop(key, None)
             else:
                 wanted = count.wanted if count.sources else count.existing
-                self._running[key] = Running(wanted, count.existing, count.ready, count.pending)
+                self._running[key] = Running(wanted, count.existing, count.ready, count.pending, count.each)
 
 
 def _shows(pod: PodFacts) -> tuple[object, ...]:

@@ -19,26 +19,21 @@ def fragmentation(case: Case) -> FloatArray:
 
     F: FGD, ATC'23, eq. 2-4. 1/2 where a node is left as useful as it was; 0 where nothing fits; 1/2 without a mix.
     """
-    return _logistic(_best_change(case, case.terms.fragmentation), size=len(case.fleet))
+    return _logistic(_best(case, case.terms.fragmentation), size=len(case.fleet))
 
 
 def future_fill(case: Case) -> FloatArray:
-    """1 / (1 + exp(-(dV + d) / 1000)) for the largest gain over nodes that fit: V(after) + demand d - V(before).
+    """1 / (1 + exp(-G / 1000)) for the largest gain G over nodes that fit: V(after) + demand - V(before).
 
     V: thousandths of GPUs that a node would still take of the forecast mix. 1/2 where the instance takes exactly what
     others lose; 0 where nothing fits; 1/2 without a mix.
     """
-    gain = _best_change(case, case.terms.future_fill)
-    need = case.workload.gpu
-    return _logistic(None if gain is None else gain + (need.count * GPU_WHOLE or need.milli), size=len(case.fleet))
+    return _logistic(_best(case, case.terms.future_fill), size=len(case.fleet))
 
 
-def _best_change(case: Case, changes: Changes | None) -> FloatArray | None:
-    """The best change of value over the nodes of each cluster that take an instance, (C,); -inf where none does."""
-    if changes is None:
-        return None
-    by_row = np.where(case.each > 0, changes.of(case.fleet, case.workload), -np.inf)
-    return case.fleet.highest(by_row, none=-np.inf)
+def _best(case: Case, changes: Changes | None) -> FloatArray | None:
+    """The best gain over the nodes of each cluster that take an instance, (C,); -inf where none does; None unknown."""
+    return None if changes is None else changes.best(case.fleet, case.workload, case.each > 0)
 
 
 def _logistic(gain: FloatArray | None, *, size: int) -> FloatArray:

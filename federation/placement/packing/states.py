@@ -10,45 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from federation.nodes.rows import MIB, Rows
 from federation.placement.fleet.rows import Block
-from federation.placement.workload import GpuNeed
-from federation.snapshot import CPU, GPU_WHOLE, MEMORY
-from prewarm.domain import BoolArray, Int32Array, IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class NodeStates:
-    """k states. kind: (k,) number of the kind of node; cpu, memory: (k,) free; gpu: (k, D) free thousandths of each."""
-
-    kind: IntArray
-    cpu: IntArray
-    memory: IntArray
-    gpu: IntArray
-
-    def __len__(self) -> int:
-        return len(self.cpu)
-
-    def fits(self, cpu: int, memory: int, need: GpuNeed) -> BoolArray:
-        """Which of them take one instance, (k,)."""
-        room: BoolArray = (self.cpu >= cpu) & (self.memory >= memory)
-        whole = need.count or (1 if need.milli >= GPU_WHOLE else 0)
-        if whole:
-            room &= (self.gpu >= GPU_WHOLE).sum(axis=1) >= whole
-        elif need.milli:
-            room &= (self.gpu >= need.milli).any(axis=1)
-        return room
-
-    def after(self, cpu: int, memory: int, need: GpuNeed) -> NodeStates:
-        """The states after one instance that fits: it takes free GPUs, or its share of the fullest that has it."""
-        gpu = self.gpu.copy()
-        whole = need.count or (1 if need.milli >= GPU_WHOLE else 0)
-        if whole:
-            free = gpu >= GPU_WHOLE
-            gpu[free & (np.cumsum(free, axis=1) <= whole)] = 0
-        elif need.milli and gpu.shape[1]:
-            tight = np.where(gpu >= need.milli, gpu, np.iinfo(gpu.dtype).max).argmin(axis=1)
-            gpu[np.arange(len(gpu)), tight] -= need.milli
-        return NodeStates(self.kind, self.cpu - cpu, self.memory - memory, gpu)
+from federation.snapshot import CPU, MEMORY
+from prewarm.domain import Int32Array, IntArray
 
 
 @dataclass(slots=True)
@@ -76,10 +41,10 @@ class StateTable:
         self._joined = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int32)
         return self._joined
 
-    def states(self, start: int = 0) -> NodeStates:
-        """The states from number `start` on."""
-        rows = np.array(self._rows[start:], dtype=np.int64).reshape(-1, 3 + self.gpus)
-        return NodeStates(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3:])
+    def rows(self, span: slice, model_of: IntArray) -> Rows:
+        """Some of the states as nodes; model_of: (K,) the number of the GPU model of each kind of node."""
+        table = np.array(self._rows[span], dtype=np.int64).reshape(-1, 3 + self.gpus)
+        return Rows(table[:, 1], table[:, 2] // MIB, model_of[table[:, 0]], table[:, 3:])
 
     def _numbered(self, block: Block) -> Int32Array:
         rows = block.rows

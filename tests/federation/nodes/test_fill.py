@@ -5,15 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from federation.nodes.fill import FutureFill, fill
+from federation.nodes.fill import fill
 from federation.nodes.kernels import count_fitting, fill_value, has_room, mark, tightest, use
 from federation.nodes.mix import Mix, any_model
 from federation.nodes.offers import CUTS, Offers, draw_offers, expected_offers
 from federation.nodes.rows import Rows
-from federation.placement.packing.states import NodeStates
 from prewarm.domain import FloatArray, InputError, IntArray
 
-MIB = 1 << 20
 SHAPES = np.array([[1_000, 10, 1, 400], [2_000, 10, 1, 1_000], [500, 10, 0, 0], [4_000, 10, 2, 1_000]])
 
 
@@ -102,17 +100,6 @@ def test_cuts_change_no_value() -> None:
     for gpu in ([400], [999, 400], [1_000, 0], [60]):
         state = rows(6_000, gpu)
         assert fill(state, offers)[0] == pytest.approx(compiled(state, offers))
-
-
-def test_the_measure_reads_bytes_and_kinds_as_placement_keeps_them() -> None:
-    shapes = SHAPES[:2]
-    allowed = np.array([[True, False, False], [False, True, False]])
-    mix = Mix(shapes, np.array([0.5, 0.5]), allowed, ("A", "B"))
-    measure = FutureFill(one_sequence(mix, [0, 1]), model_of=(0, 1))
-    states = NodeStates(
-        np.array([0, 1]), np.array([9_000, 9_000]), np.array([50 * MIB, 15 * MIB]), np.array([[1_000], [1_000]])
-    )
-    assert measure.value(states).tolist() == [400.0, 1_000.0]
 
 
 def test_offers_follow_the_room_that_others_have() -> None:

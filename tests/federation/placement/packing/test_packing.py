@@ -7,80 +7,89 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from federation.nodes.change import shape_row
+from federation.nodes.fill import FutureFill
+from federation.nodes.fragment import Unfragmented
+from federation.nodes.mix import Mix
+from federation.nodes.offers import draw_offers
+from federation.nodes.outlook import Wanted
+from federation.nodes.outlook import mix_of as known_mix
+from federation.nodes.rows import Rows
 from federation.placement.factors.table import factors_of
 from federation.placement.filters.examine import examine
 from federation.placement.fleet.follow import follow
 from federation.placement.packing.changes import Changes
-from federation.placement.packing.fragmentation import MixShape, Unfragmented
-from federation.placement.packing.states import NodeStates, StateTable
+from federation.placement.packing.states import StateTable
 from federation.placement.pipeline import ground
 from federation.placement.scorer import FACTORS
 from federation.placement.terms import Terms
 from federation.placement.workload import GpuNeed, Workload
+from federation.quantity import requested
 from federation.snapshot import Snapshot
-from prewarm.domain import FloatArray
+from prewarm.domain import FloatArray, IntArray
 from tests.federation.building import NOW, ClusterBuilder, cluster, fleet, workload
 
 GIB = 1 << 30
 HALF, WHOLE, TWO, NONE = GpuNeed(0, 500), GpuNeed(1, 1000), GpuNeed(2, 1000), GpuNeed()
 
 
-def states(*gpus: tuple[int, ...], cpu: int = 8000, memory: int = 32 * GIB) -> NodeStates:
+def mix_of(*parts: tuple[GpuNeed, float], cpu: str = "1") -> Mix:
+    """A mix of instances of one core and 1 GiB (rounded up) with these GPUs and weights."""
+    asks = {"cpu": requested("cpu", cpu), "memory": GIB}
+    return known_mix([Wanted(asks, need, 0, int(weight)) for need, weight in parts], ())
+
+
+def states(*gpus: tuple[int, ...], cpu: int = 8000) -> Rows:
     """Nodes that differ in their GPUs."""
     size = len(gpus)
-    return NodeStates(
-        np.zeros(size, dtype=np.int64),
-        np.full(size, cpu),
-        np.full(size, memory),
-        np.array(gpus, dtype=np.int64).reshape(size, -1),
-    )
+    rows = np.array(gpus, dtype=np.int64).reshape(size, -1)
+    return Rows(np.full(size, cpu), np.full(size, 32 << 10), np.zeros(size, dtype=np.int64), rows)
 
 
 @pytest.mark.parametrize(
     ("need", "fits", "after"),
     [
         pytest.param(NONE, [True, True, True], [[1000, 1000, 300], [1000, 600, 500], [400, 400, 0]], id="no-gpu"),
-        pytest.param(
-            HALF, [True, True, False], [[500, 1000, 300], [1000, 600, 0], None], id="the-fullest-that-takes-it"
-        ),
         pytest.param(WHOLE, [True, True, False], [[0, 1000, 300], [0, 600, 500], None], id="a-free-one"),
         pytest.param(TWO, [True, False, False], [[0, 0, 300], None, None], id="two-free-ones"),
         pytest.param(GpuNeed(0, 1000), [True, True, False], [[0, 1000, 300], [0, 600, 500], None], id="a-full-share"),
+        pytest.param(HALF, [True, True, False], [[500, 1000, 300], [500, 600, 500], None], id="the-gpu-that-is-said"),
     ],
 )
 def test_where_an_instance_fits_and_what_it_leaves(
     need: GpuNeed, fits: list[bool], after: list[list[int] | None]
 ) -> None:
     all_states = states((1000, 1000, 300), (1000, 600, 500), (400, 400, 0))
-    assert all_states.fits(1000, GIB, need).tolist() == fits
+    shape = shape_row({"cpu": 1000, "memory": GIB}, need, mix_of((WHOLE, 1)))
+    assert all_states.fits(shape).tolist() == fits
     for at, right in enumerate(after):
         if right is not None:
-            one = NodeStates(*(getattr(all_states, name)[at : at + 1] for name in ("kind", "cpu", "memory", "gpu")))
-            left = one.after(1000, GIB, need)
+            left = all_states.take(np.array([at])).after(shape, np.zeros(1, dtype=np.int64))
             assert left.gpu.tolist() == [right]
-            assert (left.cpu.tolist(), left.memory.tolist()) == ([7000], [31 * GIB])
+            assert (left.cpu.tolist(), left.memory.tolist()) == ([7000], [31 << 10])
 
 
 def test_a_node_without_cpu_or_memory_takes_nothing() -> None:
-    assert states((1000,), cpu=500).fits(1000, GIB, WHOLE).tolist() == [False]
-    assert states((1000,), memory=1).fits(1000, GIB, WHOLE).tolist() == [False]
+    shape = shape_row({"cpu": 1000, "memory": GIB}, WHOLE, mix_of((WHOLE, 1)))
+    assert states((1000,), cpu=500).fits(shape).tolist() == [False]
+    small = states((1000,))
+    assert Rows(small.cpu, np.array([1023]), small.model, small.gpu).fits(shape).tolist() == [False]
 
 
-def _fragment(mix: tuple[MixShape, ...], *gpus: tuple[int, ...], cpu: int = 8000) -> list[float]:
+def _fragment(mix: Mix, *gpus: tuple[int, ...], cpu: int = 8000) -> list[float]:
     """F of nodes with these GPUs."""
     found: list[float] = (-Unfragmented(mix).value(states(*gpus, cpu=cpu))).tolist()
     return found
 
 
 def test_fragments_by_hand() -> None:
-    whole, half = MixShape(1000, GIB, WHOLE, 3.0), MixShape(1000, GIB, HALF, 1.0)
-    assert _fragment((whole,), (1000, 600), (400, 400), (1000, 1000)) == [600.0, 800.0, 0.0]
-    assert _fragment((half,), (1000, 400), (400, 400)) == [400.0, 800.0]
-    assert _fragment((whole, half), (1000, 400)) == [400.0]
-    assert _fragment((whole, half), (600, 0)) == [0.75 * 600 + 0.25 * 0]
-    assert _fragment((MixShape(9000, GIB, WHOLE, 1.0),), (1000, 1000)) == [2000.0]
-    assert _fragment((MixShape(1000, GIB, NONE, 1.0),), (1000, 700)) == [1700.0]
-    assert _fragment((MixShape(1000, GIB, TWO, 1.0),), (1000, 500)) == [1500.0]
+    assert _fragment(mix_of((WHOLE, 3)), (1000, 600), (400, 400), (1000, 1000)) == [600.0, 800.0, 0.0]
+    assert _fragment(mix_of((HALF, 1)), (1000, 400), (400, 400)) == [400.0, 800.0]
+    assert _fragment(mix_of((WHOLE, 3), (HALF, 1)), (1000, 400)) == [400.0]
+    assert _fragment(mix_of((WHOLE, 3), (HALF, 1)), (600, 0)) == [0.75 * 600 + 0.25 * 0]
+    assert _fragment(mix_of((WHOLE, 1), cpu="9"), (1000, 1000)) == [2000.0]
+    assert _fragment(mix_of((NONE, 1)), (1000, 700)) == [1700.0]
+    assert _fragment(mix_of((TWO, 1)), (1000, 500)) == [1500.0]
 
 
 shares = st.lists(st.integers(0, 10).map(lambda tenth: 100 * tenth), min_size=3, max_size=3).map(tuple)
@@ -95,27 +104,33 @@ shares = st.lists(st.integers(0, 10).map(lambda tenth: 100 * tenth), min_size=3,
 def test_fragments_against_a_plain_reading_of_the_paper(
     gpus: list[tuple[int, ...]], cpu: int, needs: list[GpuNeed]
 ) -> None:
-    mix = tuple(MixShape(2000, GIB, need, 1.0 + at) for at, need in enumerate(needs))
-    for node, found in zip(gpus, _fragment(mix, *gpus, cpu=cpu), strict=True):
+    mix = [(need, 1 + at) for at, need in enumerate(needs)]
+    for node, found in zip(gpus, _fragment(mix_of(*mix, cpu="2"), *gpus, cpu=cpu), strict=True):
         total = 0.0
-        for shape in mix:
-            least = 1000 if shape.gpu.count else shape.gpu.milli
-            able = cpu >= 2000 and least > 0 and sum(g >= least for g in node) >= max(shape.gpu.count, 1)
-            total += shape.weight * (sum(g for g in node if g < least) if able else sum(node))
-        assert found == pytest.approx(total / sum(shape.weight for shape in mix))
+        for need, weight in mix:
+            least = 1000 if need.count else need.milli
+            able = cpu >= 2000 and least > 0 and sum(g >= least for g in node) >= max(need.count, 1)
+            total += weight * (sum(g for g in node if g < least) if able else sum(node))
+        assert found == pytest.approx(total / sum(weight for _, weight in mix))
 
 
 @dataclass
 class Counting:
     """A measure that counts what it is asked: free thousandths of GPUs, negative."""
 
+    mix: Mix
     asked: list[int] = field(default_factory=list)
 
-    def value(self, states: NodeStates) -> FloatArray:
+    def value(self, rows: Rows) -> FloatArray:
         """Minus the free share."""
-        self.asked.append(len(states))
-        value: FloatArray = -states.gpu.sum(axis=1).astype(np.float64)
+        self.asked.append(len(rows))
+        value: FloatArray = -rows.gpu.sum(axis=1).astype(np.float64)
         return value
+
+    def beside(self, after: Rows, shape: IntArray) -> FloatArray:
+        """Nothing."""
+        del shape
+        return np.zeros(len(after))
 
 
 def _gpu_cluster(name: str, *gpus: tuple[int, ...]) -> ClusterBuilder:
@@ -139,8 +154,7 @@ def test_the_cluster_whose_best_node_stays_most_useful_is_preferred() -> None:
         _gpu_cluster("b", (1000, 1000)),
         _gpu_cluster("c", (300, 200)),
     )
-    mix = (MixShape(1000, GIB, WHOLE, 1.0),)
-    terms = Terms(fragmentation=Changes(Unfragmented(mix)))
+    terms = Terms(fragmentation=Changes(Unfragmented(mix_of((WHOLE, 1)))))
     half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
     values = factor("fragmentation", three, half, terms)
     assert values[0] == pytest.approx(1 / (1 + np.exp(-0.5)))
@@ -149,19 +163,12 @@ def test_the_cluster_whose_best_node_stays_most_useful_is_preferred() -> None:
 
 
 def test_future_fill_weighs_what_others_lose_against_what_is_taken() -> None:
-    two = fleet(_gpu_cluster("a", (1000,)), _gpu_cluster("b", (0,)))
-    half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
-
-    @dataclass
-    class Fill:
-        """A node still takes all its free share."""
-
-        def value(self, states: NodeStates) -> FloatArray:
-            """Free thousandths."""
-            value: FloatArray = states.gpu.sum(axis=1).astype(np.float64)
-            return value
-
-    assert factor("future_fill", two, half, Terms(future_fill=Changes(Fill()))) == [0.5, 0.0]
+    # whole GPUs come and come: a half on a free GPU costs them 1,000, on a half-used one nothing
+    three = fleet(_gpu_cluster("a", (1000,)), _gpu_cluster("b", (0,)), _gpu_cluster("c", (500,)))
+    half, mix = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF), mix_of((WHOLE, 1))
+    offers = draw_offers(mix, np.full((1, 1), 60.0), seed=1)
+    values = factor("future_fill", three, half, Terms(future_fill=Changes(FutureFill(mix, offers))))
+    assert values == pytest.approx([1 / (1 + np.exp(0.5)), 0.0, 1 / (1 + np.exp(-0.5))], abs=1e-3)
 
 
 def test_without_a_mix_both_are_neutral() -> None:
@@ -171,18 +178,18 @@ def test_without_a_mix_both_are_neutral() -> None:
 
 
 def test_a_state_is_judged_once_for_a_shape_however_many_rows_and_clusters_have_it() -> None:
-    measure = Counting()
+    measure = Counting(mix_of((WHOLE, 1)))
     changes = Changes(measure)
     half = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
     columns = follow(fleet(_gpu_cluster("a", (1000,), (700,)), _gpu_cluster("b", (1000,), (700,), (600,))))
     first = changes.of(columns, half)
-    assert measure.asked == [3, 3]
+    assert measure.asked == [6]
     again = changes.of(columns, replace(half, key="shop/other"))
-    assert measure.asked == [3, 3]
+    assert measure.asked == [6]
     assert again.tolist() == first.tolist() == [500.0] * 5
     more = follow(fleet(_gpu_cluster("a", (1000,), (900,)), _gpu_cluster("b", (1000,), (700,), (600,))), columns)
     changes.of(more, half)
-    assert measure.asked == [3, 3, 1, 1]
+    assert measure.asked == [6, 2]
 
 
 @settings(max_examples=40, deadline=None)
@@ -190,19 +197,21 @@ def test_a_state_is_judged_once_for_a_shape_however_many_rows_and_clusters_have_
 def test_remembered_changes_are_those_that_would_be_worked_out_anew(
     gpus: list[list[tuple[int, ...]]], need: GpuNeed
 ) -> None:
-    mix = (MixShape(1000, GIB, WHOLE, 1.0), MixShape(1000, GIB, HALF, 2.0))
+    mix = mix_of((WHOLE, 1), (HALF, 2))
     asked = workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=need)
     warmed, columns = Changes(Unfragmented(mix)), None
     for _ in range(3):
         gpus = [*gpus[1:], gpus[0]]
         snapshot = fleet(*(_gpu_cluster(f"c{at}", *rows) for at, rows in enumerate(gpus)))
         columns = follow(snapshot, columns)
-        assert warmed.of(columns, asked).tolist() == Changes(Unfragmented(mix)).of(columns, asked).tolist()
+        anew = Changes(Unfragmented(mix)).of(columns, asked)
+        assert np.array_equal(warmed.of(columns, asked), anew, equal_nan=True)
 
 
 def test_states_are_numbered_by_kind_and_room() -> None:
     columns = follow(fleet(_gpu_cluster("a", (500, 1000), (1000, 500), (1000, 1000)), cluster("b")))
     table = StateTable(columns.frame.gpus)
     assert table.of(columns.blocks).tolist() == [0, 0, 1]
-    assert table.states().gpu.tolist() == [[1000, 500], [1000, 1000]]
-    assert len(table.states(1)) == 1
+    models = np.zeros(len(columns.frame.table), dtype=np.int64)
+    assert table.rows(slice(None), models).gpu.tolist() == [[1000, 500], [1000, 1000]]
+    assert len(table.rows(slice(1, None), models)) == 1

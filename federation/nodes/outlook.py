@@ -1,0 +1,159 @@
+"""The forecast that nodes are judged by: the mix of work that is known, how much of it is still to come, and the room.
+
+What will be asked for is taken to be like what is wanted now, by instances, with the growth that is forecast on top;
+work whose shape nobody knows is left out and counted. Work is expected until `load` times the GPUs (the cores, where
+nobody asks for GPUs) are asked for, or at least until what is free is full. From there on it is the rule that
+`prewarm bench openb` measures: the benchmark draws its offers with the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.nodes.change import gpus_of, model_bits
+from federation.nodes.mix import COUNT, CPU, GAIN, Mix
+from federation.nodes.offers import Offers, draw_offers, expected_offers
+from federation.nodes.rows import MIB, Rows, model_of, rows_of
+from federation.placement.workload import GpuNeed
+from federation.snapshot import Nodes
+from prewarm.domain import BoolArray, FloatArray
+
+STRETCHES = 26
+"""Stretches of time that the rest of the forecast is cut into."""
+OFFERS_SEED = 5
+CONCAVE = 0.5
+SEVERAL = 0.1
+LEAST_LEFT = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Instances of one shape. there: they hold room. wanted: with those that wait. growth: forecast on top."""
+
+    requests: Mapping[str, int]
+    gpu: GpuNeed
+    there: int
+    wanted: int
+    growth: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a fleet has free now. room: (s,) nodes that take one of each shape of a mix. cpu, gpu: thousandths."""
+
+    room: FloatArray
+    nodes: float
+    cpu: float
+    gpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """A mix, instances of it that are still to come, and the offers to a node that follow.
+
+    known, unknown: instances that the mix was learned from, and those whose shape nobody told.
+    """
+
+    mix: Mix
+    arrivals: float
+    offers: Offers
+    known: int
+    unknown: int
+
+
+def outlook_of(wanted: Iterable[Wanted], nodes: Sequence[Nodes], *, load: float, unknown: int = 0) -> Outlook | None:
+    """The outlook of a fleet with these nodes; None where no shape is known."""
+    counted = [one for one in wanted if one.wanted + one.growth > 0]
+    if not counted:
+        return None
+    kinds = {kind for each in nodes for kind in each.classes}
+    mix = mix_of(counted, tuple(sorted({name for kind in kinds if (name := model_of(kind)) is not None})))
+    free = room_of(nodes, mix)
+    arrivals = to_come(counted, mix, free, load)
+    offers = offers_to_come(mix, arrivals, free)
+    return Outlook(mix, arrivals, offers, sum(one.wanted for one in counted), unknown)
+
+
+def mix_of(wanted: Sequence[Wanted], models: tuple[str, ...]) -> Mix:
+    """Shapes by the instances that are wanted of them and their growth; models: those that nodes name."""
+    weights: dict[tuple[int, ...], float] = {}
+    for one in wanted:
+        shape = (one.requests.get("cpu", 0), -(-one.requests.get("memory", 0) // MIB), *gpus_of(one.gpu))
+        key = (*shape, model_bits(one.gpu, models))
+        weights[key] = weights.get(key, 0.0) + one.wanted + one.growth
+    table = np.array(sorted(weights), dtype=np.int64)
+    share = np.array([weights[tuple(row)] for row in table.tolist()])
+    allowed: BoolArray = (table[:, 4:] >> np.arange(len(models) + 1)) & 1 == 1
+    return Mix(table[:, :4], share / share.sum(), allowed, models)
+
+
+def room_of(nodes: Sequence[Nodes], mix: Mix) -> Room:
+    """What is free on nodes that take work."""
+    if not nodes:
+        return Room(np.zeros(len(mix.shapes)), 0.0, 0.0, 0.0)
+    wide = max(each.gpu_free.shape[1] for each in nodes)
+    rows = Rows.joined([_widened(rows_of(each, mix.models), wide) for each in nodes])
+    open_ = np.concatenate([each.count * each.schedulable for each in nodes]).astype(np.float64)
+    room = np.array([open_ @ rows.fits(shape) for shape in mix.table])
+    return Room(room, float(open_.sum()), float(open_ @ rows.cpu), float(open_ @ rows.gpu.sum(axis=1)))
+
+
+def to_come(wanted: Sequence[Wanted], mix: Mix, free: Room, load: float) -> float:
+    """Instances still to come: (load (free + taken) - asked) / d, at least free / d and all growth.
+
+    d: what an instance of the mix takes on average; taken, asked: by those that are there, and by all that are wanted.
+    """
+    gpus = bool(mix.demand.any())
+    each = np.array([_demand(one, gpus) for one in wanted], dtype=np.float64)
+    taken = float(each @ np.array([one.there for one in wanted]))
+    asked = float(each @ np.array([one.wanted for one in wanted]))
+    left = free.gpu if gpus else free.cpu
+    mean = max(float(mix.probability @ mix.gain), 1.0)
+    growth = sum(max(one.growth, 0.0) for one in wanted)
+    return max((load * (left + taken) - asked) / mean, left / mean, growth)
+
+
+def offers_to_come(mix: Mix, arrivals: float, free: Room) -> Offers:
+    """What nodes are offered of so many instances of the mix, while room declines as it fills."""
+    each = np.full(STRETCHES, arrivals / STRETCHES)
+    rates = expected_offers(mix, each, free.room, free.nodes, decline(mix, each, free))
+    return draw_offers(mix, rates, OFFERS_SEED)
+
+
+def decline(mix: Mix, arrivals: FloatArray, free: Room) -> FloatArray:
+    """Nodes with room for each shape at the start of each stretch, as a share of those now, (s, b).
+
+    (what is still free / what is free)^p of GPUs, of cores for shapes without. 1/2 for shapes of up to one GPU, since
+    nodes fill side by side and have room for another one nearly to the end; more for several, which need room together.
+    """
+    before = np.cumsum(arrivals) - arrivals
+    gpus = float(mix.probability @ mix.demand)
+    last = free.gpu / gpus if gpus else np.inf  # beyond it nothing that asks for GPUs is placed any more
+    gpu = 1.0 - before * gpus / max(free.gpu, 1.0)
+    cpu = 1.0 - np.minimum(before, last) * float(mix.probability @ mix.shapes[:, CPU]) / max(free.cpu, 1.0)
+    count = mix.shapes[:, COUNT][:, None]
+    left = np.clip(np.where(count > 0, gpu[None, :], cpu[None, :]), 0.0, 1.0)
+    declined: FloatArray = np.maximum(left ** (CONCAVE + SEVERAL * np.maximum(count - 1, 0)), LEAST_LEFT)
+    return declined
+
+
+def distance(one: Mix, other: Mix) -> float:
+    """Half of the summed differences between the shares of shapes, 0 (the same) to 1 (nothing in common)."""
+    shares: dict[tuple[int, ...], float] = {}
+    for mix, sign in ((one, 1.0), (other, -1.0)):
+        for row, share in zip(mix.table[:, :GAIN].tolist(), mix.probability.tolist(), strict=True):
+            shares[tuple(row)] = shares.get(tuple(row), 0.0) + sign * share
+    return sum(map(abs, shares.values())) / 2 if one.models == other.models else 1.0
+
+
+def _demand(one: Wanted, gpus: bool) -> int:
+    count, milli = gpus_of(one.gpu)
+    return count * milli if gpus else one.requests.get("cpu", 0)
+
+
+def _widened(rows: Rows, gpus: int) -> Rows:
+    more = gpus - rows.gpu.shape[1]
+    return Rows(rows.cpu, rows.memory, rows.model, np.pad(rows.gpu, ((0, 0), (0, more))))
