@@ -33,8 +33,11 @@ class EncoderShape:
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:
-    """The encoder, the form of the action, and the rule that it is relative to."""
+    """The encoder, the form of the action, and the rule that it is relative to. factors: names of what is weighed, in
+    order; () where nobody said, and then no service uses the weights.
+    """
 
     rule: Rule
     form: Form = Form.WEIGHTS
     encoder: EncoderShape = field(default_factory=EncoderShape)
+    factors: tuple[str, ...] = ()

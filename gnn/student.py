@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import orjson
@@ -75,10 +76,10 @@ def write_student(path: Path, shape: NetworkShape, weights: Mapping[str, NDArray
 def read_student(path: Path) -> Student:
     """The student of a file; only arrays are read, never pickled objects. Raises InputError where it is none."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
         shape = _shape_of(orjson.loads(arrays.pop("shape").tobytes()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: not the weights of a placement policy ({error})") from error
     _check(path, shape, arrays)
     return Student(shape, arrays)
@@ -87,7 +88,7 @@ def read_student(path: Path) -> Student:
 def _shape_of(told: dict[str, Any]) -> NetworkShape:
     encoder = {**told["encoder"], "kind": Kind(told["encoder"]["kind"])}
     rule = Rule(tuple(told["rule"]["weights"]), told["rule"]["temperature"])
-    return NetworkShape(rule, Form(told["form"]), EncoderShape(**encoder))
+    return NetworkShape(rule, Form(told["form"]), EncoderShape(**encoder), tuple(told.get("factors", ())))
 
 
 def _check(path: Path, shape: NetworkShape, weights: Mapping[str, NDArray[Any]]) -> None:

@@ -10,7 +10,7 @@ import fnmatch
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Interval, MinLen
 
@@ -22,6 +22,7 @@ MinuteOfDay = Annotated[int, Interval(ge=0, le=1440)]
 Lasting = Annotated[float, Interval(gt=0, le=86_400)]
 Days = Annotated[int, Interval(ge=1, le=3_660)]
 Positive = Annotated[float, Interval(gt=0, le=1e9)]
+ScorerMode = Literal["off", "shadow", "promote"]
 Weight = Annotated[float, Interval(ge=0, le=100)]
 
 
@@ -243,6 +244,14 @@ class PlacementPolicy:
     """Price of a second of delay of one call, in the unit of cold_cost; 0 keeps one shared pool for each function."""
     own_pool_at: Positive = 1.0
     """A region gets a pool of its own where it saves so many times in delay what splitting the pool costs."""
+    scorer: str = "off"
+    """Which learned scorer of the entry-point group prewarm.scorers is asked, such as learned; off: the rule alone."""
+    scorer_mode: ScorerMode = "shadow"
+    """How far it may go until somebody says otherwise: off, shadow (compared only), or promote."""
+    scorer_weights: Path | None = None
+    """Its weights; those that ship where nothing is given."""
+    scorer_deadline_ms: Annotated[float, Interval(gt=0, le=1_000)] = 10.0
+    """Later than this, the rule decides."""
     paused: bool = False
     """The kill switch: nothing is placed or moved."""
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 from federation.apply.around.drain import Cordon
 from federation.apply.rollout.carry import Carrier
+from federation.desk.learned import Learned
 from federation.desk.mixed import UNKNOWN, Mixed
 from federation.desk.records import Placed, Records, Said
 from federation.members.api import Api
 from federation.placement.answer import Placement
 from federation.placement.packing.weights import packing_policy
 from federation.placement.placer import Placer
-from federation.placement.scorer import Scorer
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
 from federation.snapshot import MemberState, Snapshot
@@ -59,7 +59,7 @@ class FleetDesk:
     placer: Placer
     carrier: Carrier | None = None
     clients: Callable[[], Mapping[str, Api]] = dict
-    scorer: Scorer | None = None
+    scorer: Learned | None = None
     mixed: Mixed | None = None
     """The forecast mix in force, with the values of node states under it; None counts as neutral."""
     placed: dict[str, Placed] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def train(task: Task, plan: Plan, folder: Path, *, progress: Progress, seed: int
     folder.mkdir(parents=True, exist_ok=True)
     env = task.make(0)
     plan = dataclasses.replace(plan, learner=dataclasses.replace(plan.learner, seed=seed))
-    shape = NetworkShape(task.rule, env.form, plan.encoder)
+    shape = NetworkShape(task.rule, env.form, plan.encoder, task.factors)
     trainer = _Trainer(task, plan, env, folder, progress=progress, run=fresh(plan, shape, seed))
     if resume:
         trainer.resume()

@@ -22,6 +22,7 @@ import orjson
 
 from prewarm.api import Certificates, build_app, listen
 from prewarm.cli import world as worlds
+from prewarm.cli.scorers import with_scorer
 from prewarm.domain import Mode, PrewarmError
 from prewarm.forecast.pool import FitPool
 from prewarm.history import Retention
@@ -192,6 +193,7 @@ async def _compose(
     oracle = LevelOracle(fleet, model)
     if start is not None:
         world, part = await _simulated(start, fleet, keeper, store)
+        part = await with_scorer(part, store)
         ticks = TickLoop(
             fleet, Parts((world,), world, oracle, part.applier, 0, part.divider), worlds.recorder(world, keeper)
         )
@@ -203,6 +205,7 @@ async def _compose(
         parts = Parts((), recorded, oracle, recorded, PUSH_LAG_MIN)
         return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past)
     part = await _real_fleet(plan.places, settings, store, fleet, recorded=recorded, stack=stack)
+    part = await with_scorer(part, store)
     parts = Parts((), part.platform, oracle, part.applier, PUSH_LAG_MIN, part.divider)
     return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past, part)
 
