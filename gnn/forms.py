@@ -15,7 +15,9 @@ from typing import Any
 REACH = 4.0
 """At +1 a factor counts so many times what the rule gives it; at -1 not at all."""
 HOTTEST = 0.5
-"""Spread temperature at +1 of a weights action."""
+"""At +1 a weights action adds this to the rule's spread temperature; at -1 there is none."""
+DEAD = 0.1
+"""Actions up to this leave the temperature alone."""
 BOUND = 0.25
 """A residual changes a score by at most this."""
 
@@ -49,9 +51,14 @@ def weights_of(action: Any, rule: Any) -> Any:
     return raw / raw.sum(1)[:, None]
 
 
-def temperature_of(action: Any) -> Any:
-    """Spread temperature (k,) of a weights action; -1 is 0 and small ones are within reach."""
-    return HOTTEST * ((action[:, -1] + 1.0) / 2) ** 2
+def temperature_of(action: Any, rule: float = 0.0) -> Any:
+    """Spread temperature (k,) of a weights action; `rule` is the rule's, which 0 and anything up to `DEAD` leave as it
+    is. The step is wide because above 0 a decision is of another kind: what runs there no longer counts.
+    """
+    change = action[:, -1]
+    beyond = (change - DEAD) / (1.0 - DEAD)
+    more, less = (beyond + abs(beyond)) / 2, (change - abs(change)) / 2
+    return rule * (1.0 + less) + HOTTEST * more**2
 
 
 def scores_of(form: Form, action: Any, *, pairs: Any, values: Any, rule: Any) -> Any:

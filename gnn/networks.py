@@ -94,7 +94,7 @@ class Critic(nn.Module):  # type: ignore[misc]
         scores = scores_of(self.form, action, pairs=ask, values=given["ask/values"], rule=self.rule)
         spread = torch.full((many,), self.temperature)
         if self.form is Form.WEIGHTS:
-            spread = temperature_of(action)
+            spread = temperature_of(action, self.temperature)
         sharp = scores / (spread + _SHARPEST)[ask]
         most = np.full(many, -np.inf, np.float32)
         np.maximum.at(most, ask.numpy(), sharp.detach().numpy())

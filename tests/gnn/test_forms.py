@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnn.forms import BOUND, HOTTEST, REACH, Form, scores_of, temperature_of, weights_of, width_of
+from gnn.forms import BOUND, DEAD, HOTTEST, REACH, Form, scores_of, temperature_of, weights_of, width_of
 
 RULE = np.array([0.5, 1.0, 0.0, 2.5])
 
@@ -35,9 +35,10 @@ def test_weights_are_never_negative_and_sum_to_one(action: list[float]) -> None:
     assert weights.sum() == pytest.approx(1.0)
 
 
-def test_the_temperature_rises_from_nothing() -> None:
-    action = np.array([[0.0, -1.0], [0.0, 0.0], [0.0, 1.0]])
-    assert temperature_of(action).tolist() == [0.0, HOTTEST / 4, HOTTEST]
+def test_the_temperature_is_the_rules_until_an_action_clearly_says_hotter() -> None:
+    action = np.array([[0.0, -1.0], [0.0, 0.0], [0.0, DEAD], [0.0, (1.0 + DEAD) / 2], [0.0, 1.0]])
+    assert temperature_of(action).tolist() == pytest.approx([0.0, 0.0, 0.0, HOTTEST / 4, HOTTEST])
+    assert temperature_of(action, 0.2).tolist() == pytest.approx([0.0, 0.2, 0.2, 0.2 + HOTTEST / 4, 0.2 + HOTTEST])
 
 
 def test_scores_of_the_forms_by_hand() -> None:
