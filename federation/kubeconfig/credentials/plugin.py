@@ -13,14 +13,19 @@ import json
 import os
 import re
 import signal
+import subprocess
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import IO
 
 from federation.kubeconfig.login import Endpoint, Plugin, PluginLimits
 from federation.kubeconfig.syntax.fields import Fields, fields
 from prewarm.domain import InputError, PrewarmError, parse_time
 
 _CHUNK = 1 << 16
+_GLANCE_S = 0.01
+_END_S = 1.0
 _COMPLAINT = 200
 _SECRET = re.compile(
     r"(?i)((?:token|password|secret|key)\w*[\"']?\s*[:=]\s*|bearer\s+)\S+|(?<![\w/.~-])[\w+=][\w.~+/=-]{23,}"
@@ -59,23 +64,13 @@ async def run(plugin: Plugin, endpoint: Endpoint, limits: PluginLimits) -> Crede
 async def _output(plugin: Plugin, info: str, limits: PluginLimits) -> bytes:
     environment = {**os.environ, **dict(plugin.env), "KUBERNETES_EXEC_INFO": info}
     try:
-        process = await asyncio.create_subprocess_exec(
-            plugin.command,
-            *plugin.args,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+        process = _started([plugin.command, *plugin.args], environment)
     except (OSError, ValueError) as error:
         raise PluginError(_not_started(plugin, error)) from None
     try:
         async with asyncio.timeout(limits.timeout_s):
-            output, complaint = await asyncio.gather(
-                _read(process, process.stdout, limits.output_bytes), _read_end(process.stderr)
-            )
-            status = await process.wait()
+            output, complaint = await asyncio.gather(_read(process, limits.output_bytes), _read_end(process))
+            status = await _exit(process)
     except TimeoutError:
         raise PluginError(f"{_name(plugin)}: no answer within {limits.timeout_s:g} s") from None
     finally:
@@ -87,10 +82,23 @@ async def _output(plugin: Plugin, info: str, limits: PluginLimits) -> bytes:
     return output
 
 
-async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None, limit: int) -> bytes:
-    """At most one chunk more than `limit`; a program that prints more is ended."""
+def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Not asyncio's own: a task cancelled while that connects the pipes waits for ever (seen with Python 3.11)."""
+    return subprocess.Popen(
+        command,
+        bufsize=0,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+async def _read(process: subprocess.Popen[bytes], limit: int) -> bytes:
+    """At most one chunk more than `limit` of its output; a program that prints more is ended."""
     kept = b""
-    while stream and (chunk := await stream.read(_CHUNK)):
+    async for chunk in _chunks(process.stdout):
         if len(kept) <= limit:
             kept += chunk
         else:
@@ -98,20 +106,54 @@ async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReade
     return kept
 
 
-async def _read_end(stream: asyncio.StreamReader | None) -> bytes:
+async def _read_end(process: subprocess.Popen[bytes]) -> bytes:
     kept = b""
-    while stream and (chunk := await stream.read(_CHUNK)):
+    async for chunk in _chunks(process.stderr):
         kept = (kept + chunk)[-_CHUNK:]
     return kept
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
+async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
+    """What comes through a pipe, as it comes."""
+    assert pipe is not None
+    loop, place = asyncio.get_running_loop(), pipe.fileno()
+    os.set_blocking(place, False)
+    while True:
+        ready = asyncio.Event()
+        loop.add_reader(place, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(place)
+        try:
+            chunk = os.read(place, _CHUNK)
+        except BlockingIOError:
+            continue
+        if not chunk:
+            return
+        yield chunk
+
+
+async def _exit(process: subprocess.Popen[bytes]) -> int:
+    """Its exit status. It has closed its output, so it is about to end."""
+    while (status := process.poll()) is None:  # noqa: ASYNC110  a process has no event to wait for
+        await asyncio.sleep(_GLANCE_S)
+    return status
+
+
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    """Nothing of it is left running. What the system cannot end at once is collected when the next one starts."""
+    for pipe in (process.stdout, process.stderr):
+        if pipe:
+            pipe.close()
+    if process.poll() is None:
         _kill(process)
-        await process.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await _exit(process)
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
