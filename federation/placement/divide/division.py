@@ -16,6 +16,9 @@ from federation.placement.divide.proportional import apportion
 from federation.placement.divide.ties import ties_of
 from prewarm.domain import BoolArray, FloatArray, IntArray
 
+_COLDEST = -20.0
+"""Logarithm of the smallest share beside the best one's 1; sums over the clusters are exact to 1e-9."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -52,10 +55,25 @@ def divide_many(wish: Wish, limits: Limits) -> IntArray:
     if not even.any():
         return best_first(wish.total, wish.scores, limits, wish.stay)
     if even.all():
-        return apportion(wish.total, shares_of(wish.scores, wish.temperature, usable), limits)
+        return _shared(wish, limits, usable)
     counts = np.zeros(limits.most.shape, dtype=np.int64)
     for rows in (np.flatnonzero(even), np.flatnonzero(~even)):
         counts[rows] = divide_many(wish.part(rows), limits.part(rows))
+    return counts
+
+
+def _shared(wish: Wish, limits: Limits, usable: BoolArray) -> IntArray:
+    """By shares of the usable clusters; what those cannot take whose share can be told from nothing goes, by the same
+    rule, to the others.
+    """
+    counts = apportion(wish.total, shares_of(wish.scores, wish.temperature, usable), limits)
+    further = usable & (counts < limits.most)
+    rows = np.flatnonzero((counts.sum(axis=1) < wish.total) & further.any(axis=1))
+    if rows.size:
+        rest = limits.part(rows)
+        most = np.where(further[rows], rest.most, counts[rows])
+        rest = Limits(counts[rows], most, rest.before, rest.tie)
+        counts[rows] = _shared(wish.part(rows), rest, further[rows])
     return counts
 
 
@@ -74,8 +92,11 @@ def divide(
 
 
 def shares_of(scores: FloatArray, temperature: FloatArray, usable: BoolArray) -> FloatArray:
-    """exp(score / temperature) relative to the best usable cluster, (w, c); 0 where nothing may go."""
+    """exp(score / temperature) relative to the best usable cluster, (w, c); 0 where nothing may go, and where it would
+    be less than floats can tell beside the best.
+    """
     best = np.where(usable, scores, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
-    heat = np.where(np.isfinite(best), (scores - best) / temperature[:, None], 0.0)
-    shares: FloatArray = np.where(usable, np.exp(np.minimum(heat, 0.0)), 0.0)
+    with np.errstate(over="ignore"):
+        heat = np.where(np.isfinite(best), (scores - best) / temperature[:, None], 0.0)
+    shares: FloatArray = np.where(usable & (heat > _COLDEST), np.exp(np.clip(heat, _COLDEST, 0.0)), 0.0)
     return shares

@@ -64,7 +64,7 @@ def problems(draw: st.DrawFn, size: int | None = None) -> Problem:
         most=most,
         least=least,
         before=draw(many),
-        temperature=draw(st.sampled_from([0.0, 0.05, 0.5, 5.0])),
+        temperature=draw(st.sampled_from([0.0, 1e-300, 1e-6, 0.003, 0.02, 0.05, 0.5, 5.0])),
         clusters=draw(st.integers(1, 4)),
         stay=draw(st.sampled_from([0.0, 0.1, 0.5])),
         key=f"shop/f{draw(st.integers(0, 50))}",
@@ -204,6 +204,11 @@ def test_over_many_equal_workloads_every_cluster_gets_its_part_of_the_odd_ones(t
 )
 def test_temperature_goes_from_best_only_to_even(temperature: float, counts: list[int]) -> None:
     assert Problem(6, [0.8, 0.6, 0.5], [9] * 3, [0] * 3, [0] * 3, temperature).solve() == counts
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-300, 1e-6, 0.003])
+def test_hardly_any_spread_is_best_first(temperature: float) -> None:
+    assert Problem(10, [0.9, 0.6, 0.5], [5, 20, 20], [0] * 3, [0] * 3, temperature).solve() == [5, 5, 0]
 
 
 def test_overflow_fills_the_best_first_then_the_next() -> None:
