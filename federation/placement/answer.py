@@ -6,7 +6,7 @@ the learned residual where there is one, as a factor of weight 1) sum to the sco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,7 +76,7 @@ class Placement:
     policy: PolicyTag
     mode: Mode
     filtered: tuple[Filtered, ...] = ()
-    scores: tuple[ClusterScore, ...] = ()
+    scores: Sequence[ClusterScore] = ()
     runner_up: str | None = None
     margin: float | None = None
     flip: Flip | None = None

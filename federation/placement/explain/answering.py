@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from federation.placement.answer import ClusterScore, Placement, Share
+from federation.placement.answer import Placement, Share
 from federation.placement.divide.allot import Allotted
 from federation.placement.explain.flip import nearest_flip
-from federation.placement.explain.scores import cluster_scores
+from federation.placement.explain.scores import Scores, cluster_scores
 from federation.placement.explain.sentences import reasons_of
 from federation.placement.factors.judged import Judged
 from federation.snapshot import frozen
@@ -21,7 +21,7 @@ def answer(judged: Judged, allotted: Allotted) -> Placement:
     case, terms = judged.case, judged.case.terms
     order = _ranking(judged, allotted)
     ranked = _ranked(judged, order)
-    names = tuple(one.cluster for one in ranked)
+    names = ranked.clusters
     values, weights = judged.values[judged.at[order]], judged.weighing.weights
     return Placement(
         id=decision_id(case.now, case.workload.key, "placement"),
@@ -35,7 +35,7 @@ def answer(judged: Judged, allotted: Allotted) -> Placement:
         filtered=judged.sieved.filtered,
         scores=ranked,
         runner_up=names[1] if len(names) > 1 else None,
-        margin=ranked[0].score - ranked[1].score if len(names) > 1 else None,
+        margin=float(ranked.totals[0] - ranked.totals[1]) if len(names) > 1 else None,
         flip=nearest_flip(names, values, weights, judged.scores[order]),
         preferred=_preferred(case.fleet.names, allotted),
         ages_s=_ages_s(judged),
@@ -58,10 +58,10 @@ def _ranking(judged: Judged, allotted: Allotted) -> IntArray:
     return np.lexsort((-allotted.tie[judged.at], -np.round(judged.scores, 9)))
 
 
-def _ranked(judged: Judged, order: IntArray) -> tuple[ClusterScore, ...]:
+def _ranked(judged: Judged, order: IntArray) -> Scores:
     case, at, residual = judged.case, judged.at[order], judged.weighing.residual
     return cluster_scores(
-        tuple(case.fleet.clusters[position].name for position in at.tolist()),
+        tuple([case.fleet.names[position] for position in at.tolist()]),
         judged.values[at],
         weights=judged.weighing.weights,
         residual=None if residual is None else np.asarray(residual)[order],
@@ -82,4 +82,4 @@ def _shares(names: tuple[str, ...], allotted: Allotted) -> tuple[Share, ...]:
     total = max(int(counts.sum()), 1)
     involved = np.flatnonzero((counts > 0) | (before > 0)).tolist()
     involved.sort(key=lambda at: (-counts[at], names[at]))
-    return tuple(Share(names[at], int(counts[at]), int(before[at]), float(counts[at] / total)) for at in involved)
+    return tuple([Share(names[at], int(counts[at]), int(before[at]), float(counts[at] / total)) for at in involved])

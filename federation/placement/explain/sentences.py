@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from federation.placement.answer import ClusterScore
@@ -11,7 +13,7 @@ from federation.snapshot import ARCH_LABEL
 from prewarm.domain import Reason
 
 
-def reasons_of(judged: Judged, allotted: Allotted, ranked: tuple[ClusterScore, ...]) -> tuple[Reason, ...]:
+def reasons_of(judged: Judged, allotted: Allotted, ranked: Sequence[ClusterScore]) -> tuple[Reason, ...]:
     """Why these numbers."""
     found = [Reason("override", words) for words in allotted.bounds.words]
     found += [Reason("failback", words) for words in allotted.said]
@@ -22,7 +24,7 @@ def reasons_of(judged: Judged, allotted: Allotted, ranked: tuple[ClusterScore, .
     return tuple(found)
 
 
-def _choice(ranked: tuple[ClusterScore, ...]) -> list[Reason]:
+def _choice(ranked: Sequence[ClusterScore]) -> list[Reason]:
     """What made the first better than the second."""
     if not ranked:
         return []

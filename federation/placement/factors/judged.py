@@ -56,6 +56,6 @@ def judge(case: Case, sieved: Sieved) -> Judged:
 
 
 def _question(case: Case, at: IntArray, values: FloatArray) -> Question:
-    names = tuple(case.fleet.clusters[position].name for position in at.tolist())
+    names = tuple([case.fleet.names[position] for position in at.tolist()])
     room = (case.occupied[at] + case.fits[at]).astype(np.float64)
     return Question(case.fleet.snapshot, case.workload, names, values[at], room, case.now)

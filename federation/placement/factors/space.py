@@ -61,8 +61,8 @@ def liking(case: Case) -> FloatArray:
     shares = _shares(case)
     if shares is None:
         return np.ones(len(case.fleet))
-    liked = np.where(case.rows, shares[case.fleet.rows.class_of], 0.0)
-    return 0.5 + 0.5 * case.fleet.highest(liked, none=0.0)
+    liked = np.where(case.accepts, shares[case.fleet.frame.states.rows.class_of], 0.0)
+    return 0.5 + 0.5 * case.fleet.highest(liked[case.fleet.numbers], none=0.0)
 
 
 def _shares(case: Case) -> FloatArray | None:
@@ -88,6 +88,8 @@ def _meets(table: ClassTable, group: tuple[Requirement, ...], at: int) -> bool:
 def _growth(case: Case, resource: int) -> FloatArray:
     name = case.fleet.resources[resource]
     growth = case.terms.growth
+    if not growth:
+        return np.zeros(len(case.fleet))
     return np.array(
         [growth[one.name].get(name, 0) if one.name in growth else 0 for one in case.fleet.clusters], dtype=np.float64
     )

@@ -35,10 +35,10 @@ class Kinds:
 class Case:
     """One workload before one fleet at one moment.
 
-    rows: (N,) rows that accept it. each: (N,) instances that one node of the row takes. reached: (C,) clusters that
-    have such a row. before: (C,) instances wanted there by the last decision; gone: (C,) clusters that are lost with
-    all that ran there; back: where the workload counts as being at home. occupied, ready: (C,) instances that hold
-    room, and that are ready.
+    accepts: (S,) states of nodes that accept it. each: (N,) instances that one node of the row takes. reached: (C,)
+    clusters that have a row which accepts it. before: (C,) instances wanted there by the last decision; gone: (C,)
+    clusters that are lost with all that ran there; back: where the workload counts as being at home. occupied, ready:
+    (C,) instances that hold room, and that are ready.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
     declared: (C,) further ones on nodes that autoscaling would add.
@@ -50,7 +50,7 @@ class Case:
     now: float
     ask: Ask
     kinds: Kinds
-    rows: BoolArray
+    accepts: BoolArray
     each: IntArray
     reached: BoolArray
     before: IntArray
@@ -63,6 +63,12 @@ class Case:
     quota: IntArray
     fits: IntArray
     declared: IntArray
+
+    @property
+    def rows(self) -> BoolArray:
+        """Rows that accept it, (N,)."""
+        rows: BoolArray = self.accepts[self.fleet.numbers]
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 from federation.placement.filters.case import Case, Kinds
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.quota import quota_room, usage
-from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declared_room, row_room
+from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declared_room, state_room
 from federation.placement.fleet.selectors import repelling, satisfies_any
 from federation.placement.reserve.book import Book, Claim, shape_of
 from federation.placement.reserve.tally import Tally, cost
@@ -25,9 +25,10 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     """The case of one workload."""
     kinds = kinds_of(fleet, workload)
     accepted = kinds.architecture & kinds.taints & kinds.affinity & kinds.model
-    rows: BoolArray = fleet.rows.open if accepted.all() else fleet.rows.open & accepted[fleet.rows.class_of]
-    ask = ask_of(fleet, workload)
-    each = np.zeros(len(rows), dtype=np.int64) if ask.unknown else row_room(fleet, ask, rows)
+    ask, states = ask_of(fleet, workload), fleet.frame.states.rows
+    accepts: BoolArray = states.open if accepted.all() else states.open & accepted[states.class_of]
+    room = np.zeros(len(accepts), dtype=np.int64) if ask.unknown else np.where(accepts, state_room(fleet, ask), 0)
+    each = room[fleet.numbers]
     own = book.own(workload.key)
     before, occupied, ready = _present(fleet, workload, own)
     nodes_fit, promised = cluster_room(fleet, each), _promised(fleet, workload, tally, own)
@@ -42,9 +43,9 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         now=now,
         ask=ask,
         kinds=kinds,
-        rows=rows,
+        accepts=accepts,
         each=each,
-        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(rows),
+        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(accepts[fleet.numbers]),
         before=before,
         gone=gone,
         back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),
@@ -86,9 +87,10 @@ def _assumed(fleet: FleetColumns, workload: Workload) -> str | None:
 def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Instances that the last decision wanted in each cluster, those that hold room there, and those that are ready."""
     before, occupied, ready = np.zeros((3, len(fleet)), dtype=np.int64)
-    for at, cluster in enumerate(fleet.clusters):
-        if (here := cluster.running.get(workload.key)) is not None:
-            before[at], occupied[at], ready[at] = here.wanted, max(0, here.existing - here.pending), here.ready
+    key = workload.key
+    for at in [at for at, cluster in enumerate(fleet.clusters) if key in cluster.running]:
+        here = fleet.clusters[at].running[key]
+        before[at], occupied[at], ready[at] = here.wanted, max(0, here.existing - here.pending), here.ready
     for claim in own:
         at = fleet.position.get(claim.cluster, -1)
         if at >= 0:
@@ -128,7 +130,7 @@ def _declared(fleet: FleetColumns, workload: Workload, accepted: BoolArray) -> I
     """Room on nodes that are not there yet; they are taken to be like one that the cluster has now."""
     if not fleet.facts.grows:
         return np.zeros(len(fleet), dtype=np.int64)
-    alike = fleet.any_row(accepted[fleet.rows.class_of])
+    alike = fleet.any_row(accepted[fleet.frame.states.rows.class_of][fleet.numbers])
     unasked = not (workload.affinity.node_terms or workload.gpu.models)
     empty = np.array([len(block.rows) == 0 for block in fleet.blocks], dtype=np.bool_)
     return declared_room(fleet, workload, alike | (empty & unasked))

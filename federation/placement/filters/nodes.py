@@ -22,7 +22,7 @@ def takes_work(case: Case) -> Verdict | None:
     """Drops clusters without any node that is ready and schedulable, unless autoscaling would add one."""
     if case.reached.all():
         return None
-    usable = case.fleet.any_row(case.fleet.rows.open) | (case.declared > 0)
+    usable = case.fleet.any_row(case.fleet.frame.states.rows.open[case.fleet.numbers]) | (case.declared > 0)
     return Verdict(~usable, lambda at: f"none of its {_node_count(case, at)} nodes takes work", holds=True)
 
 
@@ -76,7 +76,7 @@ def resources(case: Case) -> Verdict | None:
     for resource, _ in case.ask.amounts:
         lacking |= fleet.total[resource] == 0
     if needs_gpu(case.ask.gpu):
-        lacking |= np.array([not block.nodes.gpu_free.shape[1] for block in fleet.blocks], dtype=np.bool_)
+        lacking |= fleet.gpus == 0
 
     def why(at: int) -> str:
         absent = [fleet.resources[resource] for resource, _ in case.ask.amounts if fleet.total[resource, at] == 0]
@@ -94,7 +94,10 @@ def quota(case: Case) -> Verdict | None:
 def room(case: Case) -> Verdict | None:
     """Drops clusters where no node has room for one instance, whatever their sums say."""
     full = case.fits + case.declared + case.occupied == 0
-    return Verdict(full, lambda at: _why_full(case, at))
+    if not full.any():
+        return None
+    largest = _largest(case)
+    return Verdict(full, lambda at: _why_full(case, at, [most[at] for most in largest]))
 
 
 def gang(case: Case) -> Verdict | None:
@@ -112,7 +115,8 @@ def _without(case: Case, accepted: BoolArray, why: Callable[[int], str]) -> Verd
     """Drops clusters whose nodes that take work are all of kinds that are not accepted."""
     if case.reached.all() or accepted.all():
         return None
-    reached = case.fleet.any_row(case.fleet.rows.open & accepted[case.fleet.rows.class_of]) | (case.declared > 0)
+    states = case.fleet.frame.states.rows
+    reached = case.fleet.any_row((states.open & accepted[states.class_of])[case.fleet.numbers]) | (case.declared > 0)
     return Verdict(~reached, why, holds=True)
 
 
@@ -120,14 +124,17 @@ def _node_count(case: Case, at: int) -> int:
     return int(case.fleet.blocks[at].rows.count.sum())
 
 
-def _why_full(case: Case, at: int) -> str:
+def _largest(case: Case) -> list[list[int]]:
+    """For each amount of the request the most of it that is free on one accepting node of each cluster."""
+    fleet, free = case.fleet, case.fleet.frame.states.rows.free
+    accepting = [np.where(case.accepts, free[resource], 0)[fleet.numbers] for resource, _ in case.ask.amounts]
+    return [fleet.highest(column, none=0).astype(np.int64).tolist() for column in accepting]
+
+
+def _why_full(case: Case, at: int, largest: list[int]) -> str:
     """The largest node against the request, or who holds the room."""
-    fleet = case.fleet
     if case.promised[at] > 0 and case.nodes_fit[at] > 0:
         return f"its room for {case.nodes_fit[at]} is promised to other workloads"
-    rows = case.rows[fleet.starts[at] : fleet.starts[at + 1]]
-    block = fleet.blocks[at]
-    largest = [int(block.rows.free[resource, rows].max(initial=0)) for resource, _ in case.ask.amounts]
     asked = ", ".join(_amount(case, *one) for one in case.ask.amounts if one != (PODS, 1))
     pairs = zip(case.ask.amounts, largest, strict=True)
     most = [_amount(case, resource, free) for (resource, amount), free in pairs if free < amount]

@@ -14,15 +14,12 @@ from federation.snapshot import Cluster
 
 def region(case: Case) -> Verdict | None:
     """Drops clusters outside the allowed regions; an unknown region is not allowed."""
-    allowed = case.workload.affinity.regions
-    return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, "allowed"))
+    return _within(case, case.workload.affinity.regions, "allowed")
 
 
 def residency(case: Case) -> Verdict | None:
     """Drops clusters outside the regions in which its data may be."""
-    allowed = case.workload.residency
-    text = "allowed for its data"
-    return _judged(case, bool(allowed), lambda one: None if one.region in allowed else _not_in(one, allowed, text))
+    return _within(case, case.workload.residency, "allowed for its data")
 
 
 def named(case: Case) -> Verdict | None:
@@ -96,9 +93,17 @@ def _judged(case: Case, asked: bool, why: Callable[[Cluster], str | None], *, ho
     return Verdict(dropped, lambda at: reasons[at] or "", holds)
 
 
-def _not_in(one: Cluster, allowed: Iterable[str], what: str) -> str:
-    place = "region unknown" if one.region is None else f"region {one.region}"
-    return f"{place} not {what} ({_listed(allowed)})"
+def _within(case: Case, allowed: tuple[str, ...], what: str) -> Verdict | None:
+    """Drops clusters outside some regions, all of them with the words for their region."""
+    words: dict[str | None, str | None] = dict.fromkeys(allowed)
+
+    def why(one: Cluster) -> str | None:
+        if one.region not in words:
+            place = "region unknown" if one.region is None else f"region {one.region}"
+            words[one.region] = f"{place} not {what} ({_listed(allowed)})"
+        return words[one.region]
+
+    return _judged(case, bool(allowed), why)
 
 
 def _listed(values: Iterable[str]) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from federation.placement.fleet.blocks import Frame
 from federation.placement.fleet.facts import Facts
 from federation.placement.fleet.network import Network
-from federation.placement.fleet.rows import Block, Frame, Rows
+from federation.placement.fleet.rows import Block, Rows, no_rows
 from federation.snapshot import Cluster, Snapshot
 from prewarm.domain import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -18,8 +19,8 @@ from prewarm.domain import BoolArray, FloatArray, Int32Array, IntArray
 class FleetColumns:
     """C clusters in the snapshot's order with N rows in all and R resources.
 
-    blocks: the clusters one by one; rows: all of them, one after another. starts: (C + 1,) first row of each cluster.
-    cluster_of: (N,). sums: (C, 2 R + 1) as in a block. position: of each cluster by its name.
+    blocks: the clusters one by one. starts: (C + 1,) first row of each cluster. numbers, count: (N,) the state of each
+    row and its nodes. sums: (C, 2 R + 2) as in a block. position: of each cluster by its name.
     """
 
     snapshot: Snapshot
@@ -30,8 +31,8 @@ class FleetColumns:
     facts: Facts
     network: Network
     starts: IntArray
-    cluster_of: Int32Array
-    rows: Rows
+    numbers: IntArray
+    count: IntArray
     sums: FloatArray
 
     def __len__(self) -> int:
@@ -48,6 +49,18 @@ class FleetColumns:
         return self.frame.resources
 
     @property
+    def rows(self) -> Rows:
+        """All rows, one cluster after another; made for each asking, since decisions look at states instead."""
+        if not self.blocks:
+            return no_rows(len(self.resources), self.frame.gpus)
+        return Rows.joined([block.rows for block in self.blocks])
+
+    @property
+    def cluster_of(self) -> Int32Array:
+        """The cluster of each row, (N,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
+
+    @property
     def total(self) -> FloatArray:
         """Allocatable over nodes that take work, (R, C)."""
         return self.sums[:, : len(self.resources)].T
@@ -55,11 +68,16 @@ class FleetColumns:
     @property
     def room(self) -> FloatArray:
         """Free over nodes that take work, (R, C)."""
-        return self.sums[:, len(self.resources) : -1].T
+        return self.sums[:, len(self.resources) : -2].T
 
     @property
     def gpu_room(self) -> FloatArray:
         """Free thousandths of GPUs on nodes that take work, (C,)."""
+        return self.sums[:, -2]
+
+    @property
+    def gpus(self) -> FloatArray:
+        """GPUs of a node at most, (C,)."""
         return self.sums[:, -1]
 
     def any_row(self, rows: BoolArray) -> BoolArray:
@@ -68,12 +86,12 @@ class FleetColumns:
 
     def summed(self, amounts: IntArray | BoolArray) -> IntArray:
         """(N,) summed over each cluster's rows, (C,), exactly."""
-        running = np.zeros(len(amounts) + 1, dtype=np.int64)
-        np.cumsum(amounts, out=running[1:])
-        sums: IntArray = running[self.starts[1:]] - running[self.starts[:-1]]
+        sums, full = np.zeros(len(self), dtype=np.int64), self.starts[1:] > self.starts[:-1]
+        if full.any():
+            sums[full] = np.add.reduceat(amounts, self.starts[:-1][full], dtype=np.int64)
         return sums
 
-    def highest(self, amounts: FloatArray, *, none: float) -> FloatArray:
+    def highest(self, amounts: FloatArray | IntArray, *, none: float) -> FloatArray:
         """The highest of (N,) in each cluster, (C,), `none` where a cluster has no rows."""
         best = np.full(len(self), none)
         full = self.starts[1:] > self.starts[:-1]

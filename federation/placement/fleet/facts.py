@@ -1,7 +1,8 @@
-"""What is known of each cluster as a whole, in columns; a cluster that is the same object keeps its row."""
+"""What is known of each cluster as a whole, in columns; a cluster that did not change keeps its row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,8 @@ _STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _GROWS, _COLUMNS =
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One row a cluster, (C, 8). `clusters` is what the rows were made of."""
+    """One row a cluster, (C, 8)."""
 
-    clusters: tuple[Cluster, ...]
     table: FloatArray
 
     @property
@@ -63,15 +63,14 @@ class Facts:
         return found
 
 
-def facts_of(clusters: tuple[Cluster, ...], last: Facts | None) -> Facts:
-    """The facts of all clusters."""
-    if last is None or len(last.clusters) != len(clusters):
-        return Facts(clusters, np.array([_row(one) for one in clusters]).reshape(len(clusters), _COLUMNS))
+def facts_of(clusters: tuple[Cluster, ...], last: Facts | None, touched: Iterable[int]) -> Facts:
+    """The facts of all clusters; only those of the `touched` ones differ from the last."""
+    if last is None:
+        return Facts(np.array([_row(one) for one in clusters]).reshape(len(clusters), _COLUMNS))
     table = last.table.copy()
-    for at, (one, known) in enumerate(zip(clusters, last.clusters, strict=True)):
-        if one is not known:
-            table[at] = _row(one)
-    return Facts(clusters, table)
+    for at in touched:
+        table[at] = _row(clusters[at])
+    return Facts(table)
 
 
 def _row(one: Cluster) -> tuple[float, ...]:

@@ -6,68 +6,97 @@ by identity, so following costs what changed plus one copy of the columns, in as
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from federation.placement.fleet.blocks import Frame, block_of
 from federation.placement.fleet.classes import ClassTable
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.facts import facts_of
-from federation.placement.fleet.network import network_of
-from federation.placement.fleet.rows import Block, Frame, Rows, block_of, joined
-from federation.snapshot import BASE_RESOURCES, Snapshot
+from federation.placement.fleet.network import Network, network_of
+from federation.placement.fleet.rows import Block
+from federation.placement.fleet.states import state_table
+from federation.snapshot import BASE_RESOURCES, Cluster, Snapshot
 from prewarm.domain import FloatArray, IntArray
 
 _OUTDATED = 256
 """Kinds of nodes that the table may hold beyond twice those in use before it is made anew."""
+_OUTDATED_STATES = 50_000
+"""States of nodes beyond twice the rows in use, likewise."""
 
 
 def follow(snapshot: Snapshot, last: FleetColumns | None = None) -> FleetColumns:
     """The snapshot in columns; parts of `last` are used again where a cluster's nodes are the same object."""
     if last is not None and snapshot is last.snapshot:
         return last
-    names = tuple(one.name for one in snapshot.clusters)
-    alike = last if last is not None and last.names == names else None
-    frame = _framed(snapshot, alike)
+    clusters = snapshot.clusters
+    touched = _touched(clusters, () if last is None else last.clusters)
+    alike = last if last is not None and touched is not None else None
+    names = tuple([one.name for one in clusters]) if alike is None else alike.names
+    touched = list(range(len(clusters))) if touched is None else touched
+    changed = [at for at in touched if alike is None or clusters[at].nodes is not alike.blocks[at].nodes]
+    frame = _framed(snapshot, alike, changed)
     base = alike if alike is not None and alike.frame is frame else None
-    changed = _changed(snapshot, base)
+    if base is None:
+        changed = list(range(len(clusters)))
     blocks = _blocks(snapshot, frame, base, changed)
-    sizes = _sizes(blocks, base, changed)
     return FleetColumns(
         snapshot=snapshot,
         names=names,
         position={name: at for at, name in enumerate(names)} if alike is None else alike.position,
         frame=frame,
         blocks=blocks,
-        facts=facts_of(snapshot.clusters, None if alike is None else alike.facts),
-        network=network_of(snapshot, None if alike is None else alike.network),
-        starts=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
-        cluster_of=np.repeat(np.arange(len(blocks), dtype=np.int32), sizes),
-        rows=joined(_pieces(blocks, base, changed), frame),
+        facts=facts_of(clusters, None if alike is None else alike.facts, touched),
+        network=_network(snapshot, alike, touched),
+        starts=_starts(blocks, base, changed),
+        numbers=_column(blocks, base, changed, of=lambda one: one.numbers, last=lambda one: one.numbers),
+        count=_column(blocks, base, changed, of=lambda one: one.rows.count, last=lambda one: one.count),
         sums=_sums(blocks, frame, base, changed),
     )
 
 
-def _changed(snapshot: Snapshot, base: FleetColumns | None) -> list[int]:
-    """Clusters whose nodes are not the objects that the last columns were made of."""
-    if base is None:
-        return list(range(len(snapshot.clusters)))
-    pairs = zip(snapshot.clusters, base.blocks, strict=True)
-    return [at for at, (one, block) in enumerate(pairs) if one.nodes is not block.nodes]
+def _touched(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> list[int] | None:
+    """Clusters that are not the objects of the last columns; None where there are others than then."""
+    if len(clusters) != len(known):
+        return None
+    touched = [at for at, (one, other) in enumerate(zip(clusters, known, strict=True)) if one is not other]
+    return touched if all(clusters[at].name == known[at].name for at in touched) else None
 
 
-def _framed(snapshot: Snapshot, last: FleetColumns | None) -> Frame:
+def _network(snapshot: Snapshot, last: FleetColumns | None, touched: list[int]) -> Network:
+    if last is None:
+        return network_of(snapshot, None)
+    moved = any(snapshot.clusters[at].region != last.clusters[at].region for at in touched)
+    return network_of(snapshot, last.network, moved=moved)
+
+
+def _framed(snapshot: Snapshot, last: FleetColumns | None, changed: list[int]) -> Frame:
     """What the columns have in common; the last frame itself where it still holds everything."""
-    nodes = [snapshot.clusters[at].nodes for at in _changed(snapshot, last)]
+    nodes = [snapshot.clusters[at].nodes for at in changed]
     found = {name for resources in {each.resources for each in nodes} for name in resources}
     gpus = max((each.gpu_free.shape[1] for each in nodes), default=0)
     if last is None:
-        return Frame((*BASE_RESOURCES, *sorted(found.difference(BASE_RESOURCES))), gpus, ClassTable())
+        return _frame((*BASE_RESOURCES, *sorted(found.difference(BASE_RESOURCES))), gpus, ClassTable())
     frame = last.frame
-    if len(frame.table) > _OUTDATED and len(frame.table) > 2 * _kinds_in_use(snapshot):
-        return _framed(snapshot, None)
+    if _is_outdated(snapshot, last):
+        return _framed(snapshot, None, list(range(len(snapshot.clusters))))
     added = sorted(found.difference(frame.resources))
     if not added and gpus <= frame.gpus:
         return frame
-    return Frame((*frame.resources, *added), max(gpus, frame.gpus), frame.table)
+    return _frame((*frame.resources, *added), max(gpus, frame.gpus), frame.table)
+
+
+def _frame(resources: tuple[str, ...], gpus: int, table: ClassTable) -> Frame:
+    return Frame(resources, gpus, table, state_table(len(resources), gpus))
+
+
+def _is_outdated(snapshot: Snapshot, last: FleetColumns) -> bool:
+    """Whether most kinds or states of nodes that the tables hold are gone."""
+    frame = last.frame
+    if len(frame.states) > _OUTDATED_STATES + 2 * len(last.numbers):
+        return True
+    return len(frame.table) > _OUTDATED and len(frame.table) > 2 * _kinds_in_use(snapshot)
 
 
 def _kinds_in_use(snapshot: Snapshot) -> int:
@@ -83,27 +112,36 @@ def _blocks(snapshot: Snapshot, frame: Frame, base: FleetColumns | None, changed
     return tuple(blocks)
 
 
-def _sizes(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[int]) -> IntArray:
-    sizes = np.zeros(len(blocks), dtype=np.int64) if base is None else np.diff(base.starts)
+def _starts(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[int]) -> IntArray:
+    if base is None:
+        return np.concatenate([[0], np.cumsum([len(block.numbers) for block in blocks], dtype=np.int64)])
+    starts = base.starts.copy()
     for at in changed:
-        sizes[at] = len(blocks[at].rows)
-    return sizes
+        starts[at + 1 :] += len(blocks[at].numbers) - len(base.blocks[at].numbers)
+    return starts
 
 
 def _sums(blocks: tuple[Block, ...], frame: Frame, base: FleetColumns | None, changed: list[int]) -> FloatArray:
-    sums = np.zeros((len(blocks), 2 * len(frame.resources) + 1)) if base is None else base.sums.copy()
+    sums = np.zeros((len(blocks), 2 * len(frame.resources) + 2)) if base is None else base.sums.copy()
     for at in changed:
         sums[at] = blocks[at].sums
     return sums
 
 
-def _pieces(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[int]) -> list[Rows]:
-    """The blocks' rows, unchanged neighbours as one stretch of the last columns."""
+def _column(
+    blocks: tuple[Block, ...],
+    base: FleetColumns | None,
+    changed: list[int],
+    *,
+    of: Callable[[Block], IntArray],
+    last: Callable[[FleetColumns], IntArray],
+) -> IntArray:
+    """A column of all rows, (N,); unchanged neighbours are one stretch of the last columns'."""
     if base is None:
-        return [block.rows for block in blocks]
-    pieces: list[Rows] = []
-    begin = 0
+        return np.concatenate([np.zeros(0, dtype=np.int64), *map(of, blocks)])
+    known, starts, begin = last(base), base.starts, 0
+    pieces: list[IntArray] = []
     for at in changed:
-        pieces += [base.rows.part(int(base.starts[begin]), int(base.starts[at])), blocks[at].rows]
+        pieces += [known[starts[begin] : starts[at]], of(blocks[at])]
         begin = at + 1
-    return [*pieces, base.rows.part(int(base.starts[begin]), int(base.starts[-1]))]
+    return np.concatenate([*pieces, known[starts[begin] :]])

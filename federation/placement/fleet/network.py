@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from federation.snapshot import Cluster, Links, Snapshot
+from federation.snapshot import Links, Snapshot
 from prewarm.domain import FloatArray, IntArray
 from prewarm.settings import Call
 
@@ -24,11 +24,10 @@ INSIDE_MS = 1.0
 class Network:
     """delay_ms, bandwidth_mbps: (C, C) from row to column, NaN unknown. from_region: (C,) delay from each region.
 
-    callers, callees: the service graph by key. `links`, `clusters` and `calls` say what this was made of.
+    callers, callees: the service graph by key. `links` and `calls` say what this was made of.
     """
 
     links: Links
-    clusters: tuple[Cluster, ...]
     calls: tuple[Call, ...]
     delay_ms: FloatArray
     bandwidth_mbps: FloatArray
@@ -37,10 +36,10 @@ class Network:
     callees: Mapping[str, tuple[Call, ...]]
 
 
-def network_of(snapshot: Snapshot, last: Network | None) -> Network:
-    """The network between the snapshot's clusters; `last` itself where nothing of it changed."""
+def network_of(snapshot: Snapshot, last: Network | None, *, moved: bool = True) -> Network:
+    """The network between the snapshot's clusters; `last` where nothing changed and no cluster has `moved`."""
     links, calls, clusters = snapshot.links, snapshot.calls, snapshot.clusters
-    if last is not None and last.links is links and last.calls is calls and _in_place(clusters, last.clusters):
+    if last is not None and last.links is links and last.calls is calls and not moved:
         return last
     places = tuple((one.name, one.region) for one in clusters)
     at = {name: number for number, name in enumerate(links.names)}
@@ -51,7 +50,6 @@ def network_of(snapshot: Snapshot, last: Network | None) -> Network:
     regions = {region for _, region in places if region is not None} | set(links.names)
     return Network(
         links=links,
-        clusters=clusters,
         calls=calls,
         delay_ms=delay_ms,
         bandwidth_mbps=_between(links.bandwidth_mbps, where),
@@ -59,14 +57,6 @@ def network_of(snapshot: Snapshot, last: Network | None) -> Network:
         callers=_grouped((call.callee, call) for call in calls),
         callees=_grouped((call.caller, call) for call in calls),
     )
-
-
-def _in_place(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> bool:
-    """Whether every cluster has its name and region still."""
-    if len(clusters) != len(known):
-        return False
-    pairs = zip(clusters, known, strict=True)
-    return all(a is b or (a.name == b.name and a.region == b.region) for a, b in pairs)
 
 
 def _known_as(name: str, region: str | None, at: Mapping[str, int]) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from federation.placement.fleet.compiled import FleetColumns
+from federation.placement.fleet.rows import Rows
 from federation.placement.workload import GpuNeed, Workload
 from federation.snapshot import GPU_WHOLE
 from prewarm.domain import BoolArray, IntArray
@@ -45,15 +46,19 @@ def ask_of(fleet: FleetColumns, workload: Workload) -> Ask:
     return Ask(known, unknown, GpuNeed() if counted else workload.gpu)
 
 
-def row_room(fleet: FleetColumns, ask: Ask, rows: BoolArray) -> IntArray:
-    """Instances that one node of each row takes, (N,), 0 outside `rows`."""
-    room = np.full(len(fleet.rows), LARGE, dtype=np.int64)
+def state_room(fleet: FleetColumns, ask: Ask) -> IntArray:
+    """Instances that one node of each state takes, (S,), whatever it accepts."""
+    return fleet.frame.states.judged(ask, lambda rows: row_room(rows, ask))
+
+
+def row_room(rows: Rows, ask: Ask) -> IntArray:
+    """Instances that one node of each row takes, (g,)."""
+    room = np.full(len(rows), LARGE, dtype=np.int64)
     for resource, amount in ask.amounts:
-        free = fleet.rows.free[resource]
+        free = rows.free[resource]
         np.minimum(room, free if amount == 1 else free // amount, out=room)
     if needs_gpu(ask.gpu):
-        np.minimum(room, gpu_room(fleet, ask.gpu), out=room)
-    room[~rows] = 0
+        np.minimum(room, gpu_room(rows, ask.gpu), out=room)
     return room
 
 
@@ -62,22 +67,22 @@ def needs_gpu(need: GpuNeed) -> bool:
     return need.count > 0 or need.milli > 0
 
 
-def gpu_room(fleet: FleetColumns, need: GpuNeed) -> IntArray:
-    """Instances that the GPUs of one node take, (N,): whole GPUs nobody uses, or shares that fit into single GPUs."""
+def gpu_room(rows: Rows, need: GpuNeed) -> IntArray:
+    """Instances that the GPUs of one node take, (g,): whole GPUs nobody uses, or shares that fit into single GPUs."""
     if need.count > 0:
-        whole: IntArray = fleet.rows.whole_gpus.astype(np.int64) // need.count
+        whole: IntArray = rows.whole_gpus.astype(np.int64) // need.count
         return whole
     if need.milli >= GPU_WHOLE:
-        return fleet.rows.whole_gpus.astype(np.int64)
-    if not fleet.rows.gpu_free.shape[1]:
-        return np.zeros(len(fleet.rows), dtype=np.int64)
-    shares: IntArray = (fleet.rows.gpu_free // np.int16(need.milli)).sum(axis=1, dtype=np.int64)
+        return rows.whole_gpus.astype(np.int64)
+    if not rows.gpu_free.shape[1]:
+        return np.zeros(len(rows), dtype=np.int64)
+    shares: IntArray = (rows.gpu_free // np.int16(need.milli)).sum(axis=1, dtype=np.int64)
     return shares
 
 
 def cluster_room(fleet: FleetColumns, each: IntArray) -> IntArray:
     """Instances that each cluster takes now, (C,), from those that each node takes."""
-    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.rows.count), LARGE)
+    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.count), LARGE)
 
 
 def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:

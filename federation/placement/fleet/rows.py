@@ -1,4 +1,4 @@
-"""Rows of nodes in columns: of one cluster, made once for each version of its nodes, and of the whole fleet."""
+"""Rows of nodes in columns: those of one cluster, made once for each version of its nodes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ import numpy as np
 from federation.placement.fleet.classes import ClassTable
 from federation.snapshot import GPU_WHOLE, Int16Array, Nodes
 from prewarm.domain import BoolArray, FloatArray, Int32Array, IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What all columns of a fleet have in common: R resources, D GPUs a node at most, and the kinds of nodes."""
-
-    resources: tuple[str, ...]
-    gpus: int
-    table: ClassTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +32,10 @@ class Rows:
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows from `start` to before `stop`, as views."""
-        here = slice(start, stop)
+        return self.chosen(slice(start, stop))
+
+    def chosen(self, here: slice | IntArray) -> Rows:
+        """Some of the rows."""
         return Rows(
             self.class_of[here],
             self.count[here],
@@ -51,61 +45,60 @@ class Rows:
             self.whole_gpus[here],
         )
 
-
-def joined(pieces: Sequence[Rows], frame: Frame) -> Rows:
-    """Pieces one after another."""
-    if not pieces:
-        return _no_rows(frame)
-    return Rows(
-        np.concatenate([piece.class_of for piece in pieces]),
-        np.concatenate([piece.count for piece in pieces]),
-        np.concatenate([piece.open for piece in pieces]),
-        np.concatenate([piece.free for piece in pieces], axis=1),
-        np.concatenate([piece.gpu_free for piece in pieces]),
-        np.concatenate([piece.whole_gpus for piece in pieces]),
-    )
+    @staticmethod
+    def joined(pieces: Sequence[Rows]) -> Rows:
+        """Pieces one after another, at least one."""
+        return Rows(
+            np.concatenate([piece.class_of for piece in pieces]),
+            np.concatenate([piece.count for piece in pieces]),
+            np.concatenate([piece.open for piece in pieces]),
+            np.concatenate([piece.free for piece in pieces], axis=1),
+            np.concatenate([piece.gpu_free for piece in pieces]),
+            np.concatenate([piece.whole_gpus for piece in pieces]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One cluster: its rows, and sums (2 R + 1,) over nodes that take work: allocatable, free, thousandths of GPUs."""
+    """One cluster: its rows, and (g,) the number of each row's state.
+
+    sums: (2 R + 2,) over nodes that take work: allocatable, free, thousandths of GPUs; then GPUs of a node at most.
+    """
 
     nodes: Nodes
     rows: Rows
+    numbers: IntArray
     sums: FloatArray
 
 
-def block_of(nodes: Nodes, frame: Frame) -> Block:
+def rows_of(nodes: Nodes, resources: tuple[str, ...], gpus: int, table: ClassTable) -> Rows:
     """The rows of one cluster; a resource that its nodes do not have is 0 everywhere."""
-    numbers = frame.table.numbers(nodes.classes)
+    numbers = table.numbers(nodes.classes)
     open_ = np.asarray(nodes.schedulable, dtype=np.bool_)
-    count = np.asarray(nodes.count, dtype=np.int64)
-    free = _spread((nodes.free * open_[:, None]).T, nodes.resources, frame.resources)
-    allocatable = _spread((nodes.allocatable * open_[:, None]).T, nodes.resources, frame.resources)
-    gpu_free = np.zeros((len(nodes), frame.gpus), dtype=np.int16)
+    gpu_free = np.zeros((len(nodes), gpus), dtype=np.int16)
     gpu_free[:, : nodes.gpu_free.shape[1]] = nodes.gpu_free
-    rows = Rows(
+    return Rows(
         class_of=numbers[nodes.class_of] if len(numbers) else np.zeros(len(nodes), dtype=np.int32),
-        count=count,
+        count=np.asarray(nodes.count, dtype=np.int64),
         open=open_,
-        free=free,
+        free=spread((nodes.free * open_[:, None]).T, nodes.resources, resources),
         gpu_free=gpu_free,
         whole_gpus=(gpu_free >= GPU_WHOLE).sum(axis=1).astype(np.int32),
     )
-    gpu_room = (gpu_free.sum(axis=1, dtype=np.int64) * open_) @ count
-    return Block(nodes, rows, np.array([*(allocatable @ count), *(free @ count), gpu_room], dtype=np.float64))
 
 
-def _spread(amounts: IntArray, names: tuple[str, ...], resources: tuple[str, ...]) -> IntArray:
+def spread(amounts: IntArray, names: tuple[str, ...], resources: tuple[str, ...]) -> IntArray:
     """Rows of (r, g) put where the fleet keeps each resource."""
+    if names == resources:
+        return np.ascontiguousarray(amounts)
     wide = np.zeros((len(resources), amounts.shape[1]), dtype=np.int64)
     for position, name in enumerate(names):
         wide[resources.index(name)] = amounts[position]
     return wide
 
 
-def _no_rows(frame: Frame) -> Rows:
-    none = np.zeros(0, dtype=np.int64)
-    few = np.zeros(0, dtype=np.int32)
-    free = np.zeros((len(frame.resources), 0), dtype=np.int64)
-    return Rows(few, none, none.astype(np.bool_), free, np.zeros((0, frame.gpus), dtype=np.int16), few)
+def no_rows(resources: int, gpus: int) -> Rows:
+    """Nothing, with so many resources and GPUs."""
+    none, few = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    free = np.zeros((resources, 0), dtype=np.int64)
+    return Rows(few, none, none.astype(np.bool_), free, np.zeros((0, gpus), dtype=np.int16), few)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
+from federation.placement.reserve.shelf import Shelf
 from federation.placement.workload import GpuNeed, Workload
 from federation.snapshot import Cluster, frozen
 
 Shape = tuple[tuple[tuple[str, int], ...], GpuNeed]
 """Requests of an instance, sorted, and its GPUs: claims of one shape are counted together."""
+_NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,14 @@ class Claim:
 class Book:
     """Claims by cluster, in the order in which they were made; none of them ends before `next_expiry`.
 
-    where: clusters in which a workload may have a claim, so that its own are found without looking at all.
+    where: the clusters in which a workload has claims, so that its own are found without looking at all. ends: when the
+    first claim of each cluster ends.
     """
 
     claims: Mapping[str, tuple[Claim, ...]] = field(default_factory=frozen)
-    where: Mapping[str, tuple[str, ...]] = field(default_factory=frozen)
-    next_expiry: float = float("inf")
+    where: Shelf[tuple[str, ...]] = field(default_factory=Shelf)
+    ends: Mapping[str, float] = field(default_factory=frozen)
+    next_expiry: float = _NEVER
 
     def of(self, cluster: str) -> tuple[Claim, ...]:
         """The claims in one cluster."""
@@ -53,7 +58,7 @@ class Book:
 
     def own(self, workload: str) -> tuple[Claim, ...]:
         """The claims of one workload."""
-        here = set(self.where.get(workload, ()))
+        here = self.where.get(workload) or ()
         return tuple(one for cluster in here for one in self.of(cluster) if one.workload == workload)
 
 
@@ -73,64 +78,72 @@ def bound(cluster: Cluster, workload: str) -> int:
 
 def reserve(book: Book, claims: Iterable[Claim]) -> Book:
     """The book with new claims."""
-    held, where, earliest = dict(book.claims), dict(book.where), book.next_expiry
+    held, ends, where, earliest = dict(book.claims), dict(book.ends), book.where, book.next_expiry
     for claim in claims:
-        where[claim.workload] = (*where.get(claim.workload, ()), claim.cluster)
+        known = where.get(claim.workload) or ()
+        if claim.cluster not in known:
+            where = where.put(claim.workload, (*known, claim.cluster))
         held[claim.cluster] = (*held.get(claim.cluster, ()), claim)
+        ends[claim.cluster] = min(ends.get(claim.cluster, _NEVER), claim.until)
         earliest = min(earliest, claim.until)
-    return Book(frozen(held), frozen(where), earliest)
+    return Book(MappingProxyType(held), where, MappingProxyType(ends), earliest)
 
 
 def see(book: Book, clusters: Iterable[Cluster]) -> Book:
     """The book after these clusters were seen: instances that appeared there are no longer in flight."""
-    held = dict(book.claims)
+    left = {}
     for cluster in clusters:
-        claims = held.get(cluster.name, ())
-        left = tuple(one for one in (_seen(claim, cluster) for claim in claims) if one is not None)
-        _put(held, cluster.name, left)
-    return replace(book, claims=frozen(held))
+        claims = book.claims.get(cluster.name, ())
+        if any(one.workload in cluster.running for one in claims):
+            left[cluster.name] = tuple(one for one in (_seen(claim, cluster) for claim in claims) if one is not None)
+    return _with(book, left)
 
 
 def expire(book: Book, now: float) -> Book:
     """The book without claims whose time is over; the room is usable again."""
     if now < book.next_expiry:
         return book
-    return _kept(book, lambda claim: now < claim.until)
+    over = [cluster for cluster, end in book.ends.items() if end <= now]
+    return _kept(book, over, lambda claim: now < claim.until)
 
 
 def cancel(book: Book, decision: str) -> Book:
     """The book without the claims of one decision (it was rejected, or replaced)."""
-    return _kept(book, lambda claim: claim.id != decision)
+    return _kept(book, book.claims, lambda claim: claim.id != decision)
 
 
 def withdraw(book: Book, workload: str) -> Book:
     """The book without the claims of one workload: it was deleted, or a newer decision takes their place."""
-    clusters = book.where.get(workload, ())
-    if not clusters:
+    return _kept(book, book.where.get(workload) or (), lambda claim: claim.workload != workload)
+
+
+def _kept(book: Book, clusters: Iterable[str], keep: Callable[[Claim], bool]) -> Book:
+    return _with(book, {cluster: tuple(filter(keep, book.of(cluster))) for cluster in clusters})
+
+
+def _with(book: Book, left: Mapping[str, tuple[Claim, ...]]) -> Book:
+    """The book with what is left in some clusters: the book itself where that is all."""
+    changed = {cluster: claims for cluster, claims in left.items() if claims != book.of(cluster)}
+    if not changed:
         return book
-    held = dict(book.claims)
-    for cluster in set(clusters):
-        _put(held, cluster, tuple(one for one in held.get(cluster, ()) if one.workload != workload))
-    where = {key: named for key, named in book.where.items() if key != workload}
-    return replace(book, claims=frozen(held), where=frozen(where))
+    held, ends, where = dict(book.claims), dict(book.ends), book.where
+    for cluster, claims in changed.items():
+        where = _cleared(where, cluster, book.of(cluster), claims)
+        if claims:
+            held[cluster], ends[cluster] = claims, min(one.until for one in claims)
+        else:
+            del held[cluster], ends[cluster]
+    return Book(MappingProxyType(held), where, MappingProxyType(ends), min(ends.values(), default=_NEVER))
 
 
-def _kept(book: Book, keep: Callable[[Claim], bool]) -> Book:
-    held: dict[str, tuple[Claim, ...]] = {}
-    for cluster, claims in book.claims.items():
-        _put(held, cluster, tuple(filter(keep, claims)))
-    left = [one for claims in held.values() for one in claims]
-    where: dict[str, tuple[str, ...]] = {}
-    for one in left:
-        where[one.workload] = (*where.get(one.workload, ()), one.cluster)
-    return Book(frozen(held), frozen(where), min((one.until for one in left), default=float("inf")))
-
-
-def _put(held: dict[str, tuple[Claim, ...]], cluster: str, claims: tuple[Claim, ...]) -> None:
-    if claims:
-        held[cluster] = claims
-    else:
-        held.pop(cluster, None)
+def _cleared(
+    where: Shelf[tuple[str, ...]], cluster: str, before: tuple[Claim, ...], left: tuple[Claim, ...]
+) -> Shelf[tuple[str, ...]]:
+    """Without the cluster for workloads that had claims there and have none any more."""
+    for workload in {one.workload for one in before} - {one.workload for one in left}:
+        others = tuple(name for name in where[workload] if name != cluster)
+        where = where.put(workload, others) if others else where.drop(workload)
+    return where
 
 
 def _seen(claim: Claim, cluster: Cluster) -> Claim | None:

@@ -10,7 +10,7 @@ matrix follows the book by the identity of each cluster's claims.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -20,6 +20,9 @@ from federation.placement.reserve.book import Book, Claim, Shape, shape_of
 from federation.placement.workload import GpuNeed, Workload
 from federation.snapshot import GPU_WHOLE
 from prewarm.domain import IntArray
+
+_OUTDATED = 512
+"""Shapes that may have a column before those that nobody holds any more are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +53,34 @@ def tally_of(book: Book, names: tuple[str, ...], last: Tally | None = None) -> T
     """The book counted; rows of `last` are kept where a cluster's claims are the same object."""
     claims = tuple(map(book.claims.get, names))
     base = last if last is not None and last.names == names else _nothing(names)
+    if len(base.shapes) > _OUTDATED and len(base.shapes) > 2 * int(base.counts.any(axis=0).sum()):
+        base = _nothing(names)
     changed = [at for at, (here, known) in enumerate(zip(claims, base.claims, strict=True)) if here is not known]
     if not changed:
         return base
-    shapes = dict(base.shapes)
-    for at in changed:
-        for claim in claims[at] or ():
-            shapes.setdefault(claim.shape, len(shapes))
-    counts = np.zeros((len(names), len(shapes)), dtype=np.int64)
-    counts[:, : len(base.shapes)] = base.counts
-    for at in changed:
-        counts[at] = 0
-        for claim in claims[at] or ():
-            counts[at, shapes[claim.shape]] += claim.instances
+    moves = [(at, more, claim) for at in changed for more, claim in _moved(base.claims[at] or (), claims[at] or ())]
+    shapes, counts = _widened(base, (claim.shape for _, more, claim in moves if more > 0))
+    for at, more, claim in moves:
+        counts[at, shapes[claim.shape]] += more * claim.instances
     return Tally(shapes, counts, names, claims, base.costs)
+
+
+def _moved(before: tuple[Claim, ...], after: tuple[Claim, ...]) -> list[tuple[int, Claim]]:
+    """Claims that came (1) and that went (-1); usually some came at the end and all others are the same objects."""
+    if after[: len(before)] == before:
+        return [(1, claim) for claim in after[len(before) :]]
+    known, left = set(map(id, before)), set(map(id, after))
+    came = [(1, claim) for claim in after if id(claim) not in known]
+    return came + [(-1, claim) for claim in before if id(claim) not in left]
+
+
+def _widened(base: Tally, shapes: Iterable[Shape]) -> tuple[Mapping[Shape, int], IntArray]:
+    """The shapes with new ones at the end, and a copy of the counts that has a column for each."""
+    new = dict.fromkeys(shape for shape in shapes if shape not in base.shapes)
+    if not new:
+        return base.shapes, base.counts.copy()
+    wide = dict(base.shapes) | {shape: len(base.shapes) + at for at, shape in enumerate(new)}
+    return wide, np.concatenate([base.counts, np.zeros((len(base.names), len(new)), dtype=np.int64)], axis=1)
 
 
 def _nothing(names: tuple[str, ...]) -> Tally:

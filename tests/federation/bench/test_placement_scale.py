@@ -29,8 +29,8 @@ def test_the_trace_is_read_as_published() -> None:
     pods = read_pods(TRACES)
     assert len(pods) == 8152
     mix = typical_mix(pods)
-    assert 0.95 * len(pods) <= sum(shape.weight for shape in mix) <= len(pods)
-    assert len(mix) < len(set(pods))
+    assert mix.probability.sum() == pytest.approx(1.0)
+    assert len(mix.shapes) < len(set(pods))
 
 
 @needs_openb

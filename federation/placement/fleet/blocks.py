@@ -1,0 +1,32 @@
+"""From a cluster's nodes to its columns: its rows, the state that each of them is in, and sums over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from federation.placement.fleet.classes import ClassTable
+from federation.placement.fleet.rows import Block, rows_of, spread
+from federation.placement.fleet.states import StateTable
+from federation.snapshot import Nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all columns of a fleet have in common: R resources, D GPUs a node at most, kinds and states of nodes."""
+
+    resources: tuple[str, ...]
+    gpus: int
+    table: ClassTable
+    states: StateTable
+
+
+def block_of(nodes: Nodes, frame: Frame) -> Block:
+    """The columns of one cluster."""
+    rows = rows_of(nodes, frame.resources, frame.gpus, frame.table)
+    counted = rows.count * rows.open
+    allocatable = spread(nodes.allocatable.T, nodes.resources, frame.resources) @ counted
+    gpu_room = rows.gpu_free.sum(axis=1, dtype=np.int64) @ counted
+    sums = [*allocatable.tolist(), *(rows.free @ counted).tolist(), float(gpu_room), float(nodes.gpu_free.shape[1])]
+    return Block(nodes, rows, frame.states.numbers(rows), np.array(sums, dtype=np.float64))
