@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,17 @@ class Running:
     each: tuple[tuple[str, int], ...] | None = field(default=None, compare=False)
 
 
+class InstanceUse(NamedTuple):
+    """What one instance of a workload uses, the mean of `instances` of them: thousandths of a core and bytes, as of
+    `at`.
+    """
+
+    cpu: float
+    memory: float
+    instances: int
+    at: float
+
+
 @dataclass(frozen=True, slots=True)
 class Headroom:
     """Declared room of a cluster whose nodes autoscale: up to `nodes` more of this shape, each after `start_s`."""
@@ -189,6 +200,8 @@ class Cluster:
     headroom: Headroom | None = None
     start_s: float | None = None
     ages: Ages = field(default_factory=Ages)
+    use: Mapping[str, InstanceUse] = field(default_factory=frozen)
+    """Measured, by workload key; absent where nothing fresh is known."""
     why: str | None = None
     """What is wrong where the state is not ready."""
     notes: tuple[str, ...] = ()

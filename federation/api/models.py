@@ -123,6 +123,8 @@ class RunningRow(Answer):
     existing: int
     ready: int
     pending: int
+    used: dict[str, float] | None
+    """Measured: cores and bytes of one instance; null where nothing fresh is known."""
 
 
 class ClusterAnswer(ClusterRow):

@@ -9,7 +9,7 @@ import numpy as np
 
 from federation.placement.answer import Placement
 from federation.placement.reserve.book import Book
-from federation.snapshot import MEMORY, Cluster, Snapshot
+from federation.snapshot import MEMORY, Cluster, InstanceUse, Snapshot
 from prewarm.domain import rfc3339
 
 Json = dict[str, object]
@@ -54,6 +54,7 @@ def cluster_detail_json(cluster: Cluster, snapshot: Snapshot, book: Book, *, lim
                 "existing": one.existing,
                 "ready": one.ready,
                 "pending": one.pending,
+                "used": _use(cluster.use.get(key)),
             }
             for key, one in running[:limit]
         ],
@@ -123,6 +124,11 @@ def _used(cluster: Cluster) -> dict[str, float | None]:
         return {"cpu": None, "memory": None}
     total = (used[known] * count[known, None]).sum(axis=0).tolist()
     return {"cpu": total[0] / _MILLI, "memory": total[MEMORY]}
+
+
+def _use(use: InstanceUse | None) -> dict[str, float] | None:
+    """What an instance uses, None where nothing fresh is known."""
+    return None if use is None else {"cpu": round(use.cpu / _MILLI, 3), "memory": round(use.memory)}
 
 
 def _seconds(age: float | None) -> float | None:

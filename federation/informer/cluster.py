@@ -8,6 +8,7 @@ import numpy as np
 
 from federation.informer.hold.holding import Holding
 from federation.informer.hold.names import present
+from federation.informer.hold.using import fresh
 from federation.informer.reflect.reflector import Standing
 from federation.informer.settings import FleetPolicy
 from federation.kubeconfig.access import BrokenMember
@@ -80,6 +81,7 @@ def cluster_of(
         present=present(holding.known_names),
         headroom=_headroom(said.autoscale_headroom),
         ages=_ages(holding, health),
+        use=fresh(holding.use, now, policy.placement.metrics_stale_s),
         why=why,
         notes=(*member.spec.warnings, *health.notes, *_notes(holding)),
     )

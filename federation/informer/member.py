@@ -8,13 +8,14 @@ from collections.abc import Callable
 from random import Random
 
 from federation.informer.hold.holding import Holding
-from federation.informer.read.usage import read_usage
+from federation.informer.read.usage import read_pod_usage, read_usage
 from federation.informer.settings import WatchOptions
 from federation.kubeconfig.listing import Member
 from federation.members.api import MemberError, RefusedError
 from federation.members.client import MemberClient
 
 NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes"
+POD_METRICS = "/apis/metrics.k8s.io/v1beta1/pods"
 log = logging.getLogger("federation.informer")
 
 
@@ -75,11 +76,14 @@ class MemberWatch:
 
     async def read_usage(self) -> None:
         """One reading of metrics.k8s.io; what fails is said in `holding.usage_why`, and what is held stays."""
+        what = "metrics.k8s.io is"
         try:
-            answer = await self.client.read(NODE_METRICS)
+            nodes = await self.client.read(NODE_METRICS)
+            self.holding.take_usage(read_usage(nodes, self._clock(), self.client.health.skew_s or 0.0))
+            what = "pods of metrics.k8s.io are"
+            pods = await self.client.read(POD_METRICS)
+            self.holding.take_pod_usage(read_pod_usage(pods, self._clock(), self.client.health.skew_s or 0.0))
         except RefusedError as error:
-            self.holding.usage_why = "metrics.k8s.io is not served" if error.status == 404 else str(error)
+            self.holding.usage_why = f"{what} not served" if error.status == 404 else str(error)
         except MemberError as error:
             self.holding.usage_why = str(error)
-        else:
-            self.holding.take_usage(read_usage(answer, self._clock(), self.client.health.skew_s or 0.0))

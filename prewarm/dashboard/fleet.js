@@ -130,7 +130,7 @@ async function showCluster(clusters) {
     const open = text("button", row.key, "link");
     open.type = "button";
     open.dataset.workload = row.key;
-    line.append(open, text("span", `${row.ready} of ${row.wanted} ready`, "change"), text("small", row.pending ? `${row.pending} pending` : ""));
+    line.append(open, text("span", `${row.ready} of ${row.wanted} ready`, "change"), text("small", [row.pending ? `${row.pending} pending` : "", row.used ? `each uses ${compact(row.used.cpu)} cores, ${compact(row.used.memory / 2 ** 20)} MiB` : ""].filter(Boolean).join(" · ")));
     return line;
   }), "Nothing of a workload runs there");
   await showPlacement();

@@ -15,7 +15,7 @@ from federation.informer.settings import FleetPolicy, WatchOptions
 from federation.members.client import ClientOptions, MemberClient
 from federation.snapshot import CPU, MEMORY, Cluster
 from prewarm.domain import parse_time
-from tests.federation.fakeapi import NODE_METRICS, NODES, PODS, FakeApi, body, fake_api, refuse, until
+from tests.federation.fakeapi import NODE_METRICS, NODES, POD_METRICS, PODS, FakeApi, body, fake_api, refuse, until
 from tests.federation.informer.made import by_name, node, pod
 from tests.federation.members.made import member, open_access
 
@@ -43,6 +43,7 @@ REQUESTED = {"n1": "1", "n2": "3", "n3": "3500m"}
 
 async def shown(api: FakeApi, *readings: float) -> list[Cluster]:
     """The member after each reading of the metrics API, at these times."""
+    api.always(POD_METRICS, body({"items": []}, headers={"Date": "Mon, 05 Jan 2026 12:00:10 GMT"}))
     for name, cpu in REQUESTED.items():
         api.put(NODES, node(name, cpu="4"))
         api.put(PODS, pod(f"on-{name}", name, cpu=cpu))

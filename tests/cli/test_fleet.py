@@ -17,7 +17,7 @@ from prewarm.domain import rfc3339
 from tests.cli.members import Fleet, fake_fleet
 from tests.cli.running import serving
 from tests.federation.desk.ground import form, manifest
-from tests.federation.fakeapi import NODE_METRICS, PODS, hang
+from tests.federation.fakeapi import NODE_METRICS, POD_METRICS, PODS, hang
 from tests.federation.kubeconfig.made import config, write
 
 Run = Callable[..., tuple[int, str, str]]
@@ -110,6 +110,7 @@ def test_where_links_and_usage_are_known_only_the_open_wire_is_told(run: Run, tm
         for name, member in fleet.members.items():
             at_now = {"timestamp": rfc3339(time.time()), "window": "10s", "usage": {"cpu": "1", "memory": "1Gi"}}
             member.api.objects[NODE_METRICS] = {name: {"metadata": {"name": f"{name}-1"}, **at_now}}
+            member.api.objects[POD_METRICS] = {}
         code, told, _ = run("fleet", "check", *at(fleet), "--config", str(links), "--writes", "shop", "--json")
     open_wire = "plain http: neither credentials nor data are encrypted"
     findings = {one["cluster"]: one["findings"] for one in json.loads(told)}

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from federation.labels import WORKLOAD
 from tests.cluster.conftest import require
 from tests.cluster.reaching import QUICK_WATCH, until, watch_of
 from tests.cluster.real.admin import Json, StatusError
@@ -33,7 +34,7 @@ def measured() -> Iterator[Fleet]:
         cluster = fleet["measured"]
         cluster.kubectl.apply([namespace("shop")])
         cluster.kubectl.apply(
-            bare_pod(f"shop/{name}", node=node, annotations=USED)
+            bare_pod(f"shop/{name}", node=node, annotations={**USED, WORKLOAD: f"shop/{name}"})
             for name, node in (("cart", "node-0"), ("stock", "node-0"), ("mail", "node-1"))
         )
         wait_for(lambda: len(listed(cluster, f"{METRICS}/pods")) == 3, deadline_s=120.0, what="measuring three pods")
@@ -82,6 +83,10 @@ async def test_the_snapshot_holds_the_usage_of_nodes_and_tells_its_age(measured:
         assert age_s is not None
         assert age_s < 60.0
         assert not any("usage unavailable" in note for note in cluster.notes)
+        assert set(cluster.use) == {"shop/cart", "shop/stock", "shop/mail"}
+        for use in cluster.use.values():
+            assert (use.instances, use.memory) == (1, 48 * _MIB)
+            assert 80.0 <= use.cpu <= 100.0
 
 
 async def test_without_metrics_server_usage_is_unknown_and_never_zero(measured: Fleet) -> None:

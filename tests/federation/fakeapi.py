@@ -28,6 +28,7 @@ NAMESPACES, CONFIGMAPS = "/api/v1/namespaces", "/api/v1/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/deployments"
 SERVICES = "/apis/serving.knative.dev/v1/services"
 NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes"
+POD_METRICS = "/apis/metrics.k8s.io/v1beta1/pods"
 _BUILT_IN = (NODES, PODS, QUOTAS, NAMESPACES, CONFIGMAPS, DEPLOYMENTS)
 
 

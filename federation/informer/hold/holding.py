@@ -10,6 +10,7 @@ from federation.informer.hold.columns import Columns
 from federation.informer.hold.instances import Instances
 from federation.informer.hold.names import Names
 from federation.informer.hold.table import NodeTable
+from federation.informer.hold.using import use_by_workload
 from federation.informer.read.pods import PodFacts
 from federation.informer.read.usage import Usage
 from federation.informer.read.workloads import QuotaFacts
@@ -17,6 +18,7 @@ from federation.informer.reflect import resource
 from federation.informer.reflect.reflector import Reflector, ReflectorOptions
 from federation.informer.reflect.store import Store
 from federation.members.client import MemberClient
+from federation.snapshot import InstanceUse, frozen
 
 Kept = TypeVar("Kept")
 
@@ -34,10 +36,11 @@ class Holding:
         self.names: dict[str, Names] = {}
         self.usage_at: float | None = None
         self.usage_why: str | None = "not read yet"
+        self.use: Mapping[str, InstanceUse] = frozen()
         self.reflectors: dict[str, Reflector[Any]] = {}
         self._client, self._options, self._rng, self._clock = client, options, rng, clock
         self._reflect(resource.NODES, self.table.node_changed)
-        self._reflect(resource.PODS, self._pod_changed)
+        self._pods = self._reflect(resource.PODS, self._pod_changed).store
         self._reflect(resource.QUOTAS, self._quota_changed)
         self._reflect(resource.DEPLOYMENTS, self.instances.workload_changed)
         self._reflect(resource.SERVICES, self.instances.workload_changed)
@@ -52,6 +55,10 @@ class Holding:
         self.table.usage_changed(usage)
         self.usage_why = None if usage else "metrics.k8s.io tells of no node"
         self.usage_at = max((sample.at for sample in usage.values()), default=self.usage_at)
+
+    def take_pod_usage(self, usage: Mapping[str, Usage]) -> None:
+        """A reading of the pods of metrics.k8s.io."""
+        self.use = use_by_workload(usage, self._pods.get)
 
     def seen_at(self, name: str) -> float | None:
         """When a collection was last known true, None for never."""

@@ -43,6 +43,11 @@ class Store(Generic[Kept]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
 
+    def get(self, key: str) -> Kept | None:
+        """What is kept of one object, None where it is not there."""
+        item = self._items.get(key)
+        return None if item is None else item.value
+
     @property
     def values(self) -> Mapping[str, Kept]:
         """What is kept, by key, in the order of keys."""

@@ -25,7 +25,8 @@ async def test_clusters_are_told_with_amounts_and_ages(tmp_path: Path, ground: G
         us = await at.call("GET", "/v1/clusters/us")
         assert (us["state"], us["last_answer_s"], us["running"]) == ("dark", 30.0, [])
         eu = await at.call("GET", "/v1/clusters/eu")
-        assert eu["running"] == [{"key": "shop/checkout", "wanted": 3, "existing": 3, "ready": 3, "pending": 0}]
+        counts = {"wanted": 3, "existing": 3, "ready": 3, "pending": 0}
+        assert eu["running"] == [{"key": "shop/checkout", **counts, "used": None}]
         problem = await at.call("GET", "/v1/clusters/nowhere", status=404)
         assert problem["detail"] == "there is no cluster 'nowhere'; see /v1/clusters"
 

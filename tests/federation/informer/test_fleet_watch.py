@@ -23,6 +23,7 @@ from tests.federation.fakeapi import (
     NAMESPACES,
     NODE_METRICS,
     NODES,
+    POD_METRICS,
     PODS,
     QUOTAS,
     FakeApi,
@@ -214,6 +215,34 @@ async def test_usage_comes_from_the_metrics_api_and_stays_while_that_is_away() -
     assert first.ages.metrics is not None
     assert first.nodes.used.tolist() == [[700.0, float(GI)]]
     assert np.isnan(late.nodes.used).all()
+
+
+def pod_usage(at: str, **memory: str) -> Json:
+    def item(name: str) -> Json:
+        containers = [{"name": "c", "usage": {"cpu": "100m", "memory": memory[name]}}]
+        return {"metadata": {"namespace": "demo", "name": name}, "timestamp": at, "containers": containers}
+
+    return {"items": [item(name) for name in memory]}
+
+
+async def test_what_an_instance_uses_is_the_mean_of_those_that_are_ready_and_grows_stale() -> None:
+    owner: Json = {"owner": ("ReplicaSet", "shop-1"), "labels": {"pod-template-hash": "1"}}
+    async with fake_api() as api:
+        fill(api)
+        for name, ready in (("a", True), ("b", True), ("c", False)):
+            api.put(PODS, pod(name, "n1", ready=ready, **owner))
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        api.always(NODE_METRICS, body(usage(stamp)))
+        api.always(POD_METRICS, body(pod_usage(stamp, a="100Mi", b="300Mi", c="900Mi", gone="5Gi")))
+        async with watching(Source(member("east", api.url))) as watch:
+            await until(known(watch, "east"))
+            await until(lambda: bool(cluster_in(watch, "east", now()).use))
+            first = cluster_in(watch, "east", now())
+            late = cluster_in(watch, "east", now() + 300)
+    found = first.use["demo/shop"]
+    assert (found.cpu, found.memory, found.instances) == (100.0, 200.0 * (1 << 20), 2)
+    assert first.notes == ()
+    assert late.use == {}
 
 
 async def test_names_are_watched_on_demand() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from federation.informer.read.usage import Usage, read_usage
+from federation.informer.read.usage import Usage, read_pod_usage, read_usage
 from federation.informer.read.workloads import WorkloadFacts, read_deployment, read_quota, read_service
 from federation.labels import WORKLOAD
 from prewarm.domain import parse_time
@@ -95,3 +95,22 @@ def test_a_sample_from_the_future_is_as_of_now() -> None:
 def test_one_bad_sample_is_absent_and_the_rest_loads(item: Json) -> None:
     answer = {"items": [item, 7, metrics("n2", "2026-01-05T12:00:00Z")]}
     assert list(read_usage(answer, NOON)) == ["n2"]
+
+
+def pod_metrics(name: str, *containers: Json, at: str = "2026-01-05T12:00:00Z") -> Json:
+    return {"metadata": {"namespace": "shop", "name": name}, "timestamp": at, "containers": list(containers)}
+
+
+def container_use(cpu: str, memory: str) -> Json:
+    return {"name": "c", "usage": {"cpu": cpu, "memory": memory}}
+
+
+def test_a_pods_usage_is_the_sum_of_its_containers() -> None:
+    answer = {"items": [pod_metrics("a", container_use("250m", "64Mi"), container_use("1000000n", "1Mi"))]}
+    assert read_pod_usage(answer, NOON + 10) == {"shop/a": Usage(251, 65 * MI, NOON)}
+
+
+def test_a_pod_that_is_read_in_part_is_absent() -> None:
+    half = pod_metrics("half", container_use("250m", "64Mi"), container_use("?", "1Mi"))
+    answer = {"items": [half, pod_metrics("none"), pod_metrics("whole", container_use("1m", "1Mi"))]}
+    assert list(read_pod_usage(answer, NOON)) == ["shop/whole"]
