@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-import torch
 
 from federation.placement.scorer import Declined
 from gnn.ddpg import Losses
@@ -251,8 +250,3 @@ class _Trainer:
 def _seeds(run: Run) -> Iterator[int]:
     while True:
         yield run.next_seed()
-
-
-def one_thread() -> None:
-    """Let torch use one thread: at these sizes more of them only wait for each other."""
-    torch.set_num_threads(1)

@@ -67,7 +67,7 @@ class PlacementEnv(gymnasium.Env):  # type: ignore[misc]
 
 
 class Task(Protocol):
-    """A world. A task that reads traces may also have `data`, sha256 by file, for the card."""
+    """A world. It may also have `data`, sha256 by file, where it reads traces, and `plan`, how it is best trained."""
 
     @property
     def name(self) -> str:

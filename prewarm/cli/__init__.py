@@ -28,6 +28,7 @@ _COMMANDS = {
     "config": ("config", "config", "Check a configuration file."),
     "traces": ("traces", "traces", "Describe, make or fetch traces."),
     "train": ("train", "train", "Train the shipped models anew."),
+    "evaluate": ("evaluate", "evaluate", "Measure a learned policy against the tuned rule."),
     "bench": ("bench", "bench", "Measure against the published results."),
 }
 

@@ -1,0 +1,89 @@
+"""The service's own world as an environment: each step is one placement by the service's pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from federation.placement.scorer import FACTORS, Weighing
+from federation.placement.workload import Workload
+from gnn.fleet.draw import draw
+from gnn.fleet.outcome import Judged
+from gnn.fleet.play import Open, Play
+from gnn.fleet.question import question_observation
+from gnn.fleet.teacher import lesson
+from gnn.forms import Form, Rule, temperature_of, weights_of
+from gnn.graph.build import GraphBuilder
+from gnn.observation import Observation
+from gnn.train.task import Action, PlacementEnv
+
+
+def answer(action: Action, rule: Rule) -> Weighing:
+    """An action (1, F + 1) as weights and temperature."""
+    raw = action.astype(np.float64)
+    weights = weights_of(raw, np.array(rule.weights))[0]
+    return Weighing(weights, float(temperature_of(raw, rule.temperature)[0]), "learned", "training")
+
+
+class FleetEnv(PlacementEnv):
+    """Placements one after another; the reward is that of `outcome`, refused workloads between two questions count as
+    violations of the first.
+    """
+
+    def __init__(self, rule: Rule, seed: int, kind: str | None = None) -> None:
+        super().__init__(Form.WEIGHTS, len(FACTORS))
+        self.rule, self.kind = rule, kind
+        self._seed = seed
+        self._begin()
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observation, dict[str, Any]]:
+        """The episode of the seed, the next one where none is given."""
+        super().reset(seed=seed, options=options)
+        self._seed = self._seed + 1 if seed is None else seed
+        self._begin()
+        asked = self._next()
+        while asked is None:  # a fleet without any room at all
+            self._seed += 1
+            self._begin()
+            asked = self._next()
+        return asked, {}
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Place the workload in question; the next one is asked about then."""
+        assert self._asked is not None, "the episode is over; reset first"
+        assert self._seen is not None
+        before = len(self.play.unasked)
+        done = self.play.decide(self._asked, answer(action, self.rule))
+        seen = self._next()
+        refused = float(sum(one.violation for one in self.play.unasked[before:]))
+        over = seen is None or self.play.left == 0
+        told = self._seen if seen is None else seen
+        return told, done.goals, False, over, {"violation": done.violation + refused}
+
+    def teach(self) -> Action | None:
+        """What the teacher would answer now."""
+        return lesson(self.workload, self.rule)
+
+    @property
+    def workload(self) -> Workload:
+        """What is asked about now."""
+        assert self._asked is not None, "the episode is over; reset first"
+        return self._asked.question.workload
+
+    @property
+    def judged(self) -> list[Judged]:
+        """What came of the episode so far."""
+        return self.play.judged
+
+    def _begin(self) -> None:
+        self.play, self._builder = Play(draw(self._seed, self.kind)), GraphBuilder()
+        self._asked: Open | None = None
+        self._seen: Observation | None = None
+
+    def _next(self) -> Observation | None:
+        self._asked = self.play.ask()
+        if self._asked is None:
+            return None
+        self._seen = self.asks(question_observation(self._asked.question, self._builder))
+        return self._seen

@@ -1,0 +1,41 @@
+"""What the commands about learned placement share; nothing of it is imported before one of them is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prewarm.domain import InputError
+
+
+def need_learn() -> None:
+    """Raises InputError, in one line, where what learning needs is not installed."""
+    try:
+        import gymnasium  # noqa: F401
+        import torch
+    except ImportError as absent:
+        raise InputError(f"learned placement needs {absent.name}, which `make learn` installs") from absent
+
+    torch.set_num_threads(1)  # at these sizes more threads only wait for each other
+
+
+def shipped(task: str) -> Path:
+    """Where the weights of a world ship."""
+    import gnn
+
+    return Path(gnn.__file__).parent / "models" / f"placement-{task}.npz"
+
+
+def seeds_of(text: str) -> list[int]:
+    """`0-9` or `0,3,7` or both. Raises InputError where it is neither, or a seed is not for evaluation."""
+    from gnn.train.task import EVALUATION
+
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dash, last = part.partition("-")
+            found += range(int(first), int(last) + 1) if dash else [int(first)]
+    except ValueError:
+        raise InputError(f"--seeds {text!r}: give numbers and ranges, like 0-9 or 0,3,7") from None
+    if not found or not set(found) <= set(EVALUATION):
+        raise InputError(f"--seeds {text!r}: evaluation seeds are {EVALUATION[0]} to {EVALUATION[-1]}")
+    return found

@@ -1,0 +1,76 @@
+"""`prewarm train placement` and `prewarm evaluate placement`: from nothing to weights, a card and a verdict."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prewarm.cli import main
+
+
+def run(*arguments: str) -> int:
+    """The exit status of a command."""
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_without_torch_one_line_says_what_to_do(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return found(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert run(command, "placement") == 2
+    assert capsys.readouterr().err == "prewarm: learned placement needs torch, which `make learn` installs\n"
+
+
+def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="the learn extra is not installed")
+    wrong = [
+        (("train", "placement", "--task", "moon"), "'moon' is not one of fleet"),
+        (("train", "placement", "--resume", "--out", str(tmp_path)), "no checkpoint to resume from"),
+        (("evaluate", "placement", "--seeds", "500"), "evaluation seeds are 0 to 99"),
+        (("evaluate", "placement", "--seeds", "a-b"), "give numbers and ranges"),
+        (("evaluate", "placement", "--weights", str(tmp_path / "none.npz")), "no weights"),
+    ]
+    for arguments, why in wrong:
+        assert run(*arguments) == 2
+        told = capsys.readouterr().err
+        assert why in told
+        assert told.count("\n") == 1
+
+
+@pytest.mark.slow  # judges four kinds of fleets several times
+def test_trained_resumed_and_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="the learn extra is not installed")
+    folder, picture = str(tmp_path / "out"), tmp_path / "curve.png"
+    train = ("train", "placement", "--minutes", "0.05", "--out", folder, "--json")
+    assert run(*train, "--seed", "1") in (0, 1)
+    card = json.loads(capsys.readouterr().out)
+    assert card["seed"] == 1
+    assert (tmp_path / "out" / "placement-fleet.md").read_text().startswith("# placement-fleet")
+    assert run(*train, "--seed", "2", "--resume") == 2
+    assert "another" in capsys.readouterr().err
+    assert run(*train, "--seed", "1", "--minutes", "0.06", "--resume", "--plot", str(picture)) in (0, 1)
+    again = json.loads(capsys.readouterr().out)
+    assert again["episodes"] >= card["episodes"]
+    assert again["validation_score"] >= card["validation_score"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    weights = str(tmp_path / "out" / "placement-fleet.npz")
+    status = run("evaluate", "placement", "--weights", weights, "--seeds", "0,1", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["seeds"] == [0, 1]
+    assert found["low"] <= found["score"] <= found["high"]
+    assert status == (0 if found["low"] > 0 else 1)
