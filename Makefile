@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The real Kubernetes programs for tests: CI builds all that tests use, `make assets ASSETS=etcd` only some.
-ASSETS ?= etcd kubernetes kwok metrics-server
+ASSETS ?= etcd kubernetes kwok metrics-server gateway
 
 .PHONY: help setup learn run test test-all assets demo-fleet lint types layers format screenshots clean
 

@@ -13,6 +13,8 @@ import yaml
 
 from prewarm.cli import main
 from tests.cli.running import Process, serving
+from tests.cluster.conftest import require
+from tests.cluster.real.admin import StatusError
 from tests.cluster.real.cluster import wait_for
 from tests.cluster.real.fleet import Fleet
 from tests.cluster.real.manifests import deployment
@@ -111,6 +113,35 @@ def test_what_it_needs_is_missed_or_copied(fleet: Fleet, namespace: str, run: Ru
         assert copied["data"] == {"colour": "red"}
     assert run(*place, "--delete")[0] == 0
     assert fleet["eu"].kubectl.items("configmaps", "-n", namespace, "--field-selector=metadata.name=settings")
+
+
+def test_calls_follow_the_placement_through_a_gateway(fleet: Fleet, namespace: str, run: Run, tmp_path: Path) -> None:
+    eu = fleet["eu"].kubectl
+    eu.apply(yaml.safe_load(file.read_text()) for file in require().manifests("gateway"))
+    wait_for(lambda: served(fleet, "/apis/gateway.networking.k8s.io/v1/httproutes"), what="serving HTTPRoutes")
+    body = deployment(f"{namespace}/shop", 5)
+    body["metadata"]["annotations"] = {"prewarm.dev/min-clusters": "2"}
+    (tmp_path / "shop.yaml").write_text(yaml.safe_dump(body))
+    place = ("place", "-f", "shop.yaml", "--kubeconfig", str(fleet.kubeconfig()), "--route", "eu:infra/public")
+    code, told, errors = run(*place, "--apply", "--json")
+    assert code == 0, told + errors
+    (answer,) = json.loads(told)
+    (route,) = eu.items("httproutes", "-n", namespace)
+    assert route["spec"]["parentRefs"][0]["name"] == "public"
+    assert route["spec"]["parentRefs"][0]["namespace"] == "infra"
+    weights = {one["name"]: one["weight"] for one in route["spec"]["rules"][0]["backendRefs"]}
+    assert weights == {f"shop-{one['cluster']}": 200 * one["replicas"] for one in answer["placements"]}
+    assert run(*place, "--delete")[0] == 0
+    assert eu.items("httproutes", "-n", namespace) == []
+
+
+def served(fleet: Fleet, path: str) -> bool:
+    """Whether eu's API server serves a path by now."""
+    try:
+        fleet["eu"].admin.call("GET", path)
+    except StatusError:
+        return False
+    return True
 
 
 def test_the_fleet_is_listed_and_checked(fleet: Fleet, run: Run) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from federation.apply.around.dependencies import copied
+from federation.apply.around.traffic import Route, route_object
 from federation.apply.around.unplace import ending_of, rollout_to_end
 from federation.apply.rollout.work import State, Verdict
-from federation.apply.state.objects import Ref, path_of
+from federation.apply.state.objects import Ref, path_of, ref_of
 from federation.apply.usage import referred_to
 from federation.apply.writer import ServerWriter
 from federation.manifest.share import marked
+from federation.placement.answer import Share
 from tests.federation.apply.fake import FakeApi
 from tests.federation.apply.made import NOW, PATH, REF, Fleet
 from tests.federation.manifest.made import Json, container, deployment
@@ -32,6 +34,21 @@ async def test_a_workload_goes_with_what_was_copied_for_it() -> None:
     report = await fleet.carrier.carry_out(rollout_to_end("e1", "shop/checkout", [ending]), now=NOW)
     assert report.verdict is Verdict.DONE
     assert fleet.apis["eu-1"].objects == {}
+
+
+async def test_its_route_goes_first_and_one_of_somebody_else_stays() -> None:
+    fleet = Fleet("eu-1")
+    api = fleet.apis["eu-1"]
+    await ServerWriter(api).apply(marked(deployment()))
+    route = route_object("shop/checkout", [Share("eu-1", 2, 0, 1.0)], Route("eu-1", "public"))
+    await ServerWriter(api).apply(route)
+    ending = await ending_of(api, "shop/checkout")
+    assert ending.work is not None
+    assert ending.work.gone == (ref_of(route), REF)
+    await fleet.carrier.carry_out(rollout_to_end("e1", "shop/checkout", [ending]), now=NOW)
+    assert api.objects == {}
+    api.put(path_of(ref_of(route)), {**route, "metadata": {"name": "checkout", "namespace": "shop"}}, "helm")
+    assert (await ending_of(api, "shop/checkout")).work is None
 
 
 async def test_ending_twice_finds_nothing_the_second_time() -> None:
