@@ -10,7 +10,7 @@ from federation.desk.carrying import DONE, Carried, carry_through, end, sentence
 from federation.desk.desk import FleetDesk
 from federation.desk.records import Placed
 from federation.desk.shapes import placement_json
-from federation.manifest.form import read_form
+from federation.manifest.form import workload_of
 from federation.manifest.read import Manifest, read_manifest
 from federation.placement.answer import Placement
 from federation.placement.explain.record import decision_of
@@ -169,7 +169,7 @@ def _manifest(asked: PlacementIn) -> Manifest:
     if asked.manifest is not None:
         return read_manifest(asked.manifest, "manifest")
     assert asked.workload is not None, "one of the two is there"
-    return Manifest(read_form(asked.workload.model_dump(exclude_unset=True), "workload"), None)
+    return Manifest(workload_of(asked.workload, "workload"), None)
 
 
 def _space(call: Call[FleetDesk]) -> tuple[str]:

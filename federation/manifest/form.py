@@ -114,6 +114,11 @@ def read_form(raw: object, place: str) -> Workload:
         form = WorkloadForm.model_validate(raw)
     except ValidationError as error:
         raise InputError(f"{place}{_first_fault(error)}") from None
+    return workload_of(form, place)
+
+
+def workload_of(form: WorkloadForm, place: str) -> Workload:
+    """The workload of a form that was validated; InputError naming the field and the rule where it cannot be meant."""
     key = function_key(form.key, f"{place}.key")
     requests = {name: amount_of(name, raw, f"{place}.requests.{name}") for name, raw in form.requests.items()}
     needs = {kind: frozenset(names) for kind, names in form.needs.items()}

@@ -6,34 +6,13 @@ the learned residual where there is one, as a factor of weight 1) sum to the sco
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from federation.placement.scores import NO_SCORES, Scores
 from federation.snapshot import frozen
 from prewarm.domain import Mode, PolicyTag, Reason
-
-
-class Factor(NamedTuple):
-    """One named factor of one cluster's score; value in 0..1, higher is better. A decision makes hundreds of them."""
-
-    name: str
-    value: float
-    weight: float
-
-    @property
-    def contribution(self) -> float:
-        """What it adds to the score."""
-        return self.value * self.weight
-
-
-class ClusterScore(NamedTuple):
-    """A cluster that passed the filters: its score, the factors that sum to it, and instances that fit there now."""
-
-    cluster: str
-    score: float
-    factors: tuple[Factor, ...]
-    room: int
 
 
 class Filtered(NamedTuple):
@@ -76,7 +55,7 @@ class Placement:
     policy: PolicyTag
     mode: Mode
     filtered: tuple[Filtered, ...] = ()
-    scores: Sequence[ClusterScore] = ()
+    scores: Scores = NO_SCORES
     runner_up: str | None = None
     margin: float | None = None
     flip: Flip | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from prewarm.domain import Decision, FunctionKey, Mode, PolicyTag, Reason
+from prewarm.store.details import read_detail
 from prewarm.store.schema import DECISIONS
 
 
@@ -24,10 +25,15 @@ class DecisionPage:
 
 def add_decisions(connection: Connection, decisions: Sequence[Decision]) -> None:
     """Write decisions; an id that is there already stays as it is."""
-    if not decisions:
+    add_rows(connection, [row_of(one) for one in decisions])
+
+
+def add_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The same, of decisions that were made rows of elsewhere."""
+    if not rows:
         return
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(DECISIONS).on_conflict_do_nothing(), [_to_row(one) for one in decisions])
+    connection.execute(dialect.insert(DECISIONS).on_conflict_do_nothing(), rows)
 
 
 def mark_applied(connection: Connection, ids: Sequence[str]) -> None:
@@ -73,16 +79,14 @@ def drop_decisions(connection: Connection, before: float) -> int:
 _COLUMNS = ("id", "at", "kind", "function", "cluster", "from_count", "to_count", "applied", "held")
 
 
-def _to_row(decision: Decision) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "policy": asdict(decision.policy),
-        "inputs": decision.inputs,
-        "reasons": [asdict(reason) for reason in decision.reasons],
-    }
+def row_of(decision: Decision) -> dict[str, Any]:
+    """A decision as its row; the JSON is made here, so that the one thread that writes need not."""
+    body: dict[str, Any] = {"policy": decision.policy, "inputs": decision.inputs, "reasons": decision.reasons}
     if decision.detail is not None:
         body["detail"] = decision.detail
     columns = {name: getattr(decision, name) for name in _COLUMNS}
-    return {**columns, "mode": decision.mode.value, "body": orjson.dumps(body).decode()}
+    text = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    return {**columns, "mode": decision.mode.value, "body": text}
 
 
 def _from_row(row: Row[Any]) -> Decision:
@@ -95,5 +99,5 @@ def _from_row(row: Row[Any]) -> Decision:
         policy=PolicyTag(**body["policy"]),
         inputs=body["inputs"],
         reasons=tuple(Reason(**reason) for reason in body["reasons"]),
-        detail=body.get("detail"),
+        detail=read_detail(body.get("detail")),
     )

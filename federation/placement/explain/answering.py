@@ -9,9 +9,10 @@ import numpy as np
 from federation.placement.answer import Placement, Share
 from federation.placement.divide.allot import Allotted
 from federation.placement.explain.flip import nearest_flip
-from federation.placement.explain.scores import Scores, cluster_scores
+from federation.placement.explain.scores import cluster_scores
 from federation.placement.explain.sentences import reasons_of
 from federation.placement.factors.judged import Judged
+from federation.placement.scores import Scores
 from federation.snapshot import frozen
 from prewarm.domain import IntArray, decision_id
 

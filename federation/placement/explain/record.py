@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from federation.placement.answer import ClusterScore, Placement
+from federation.placement.answer import Placement
+from federation.placement.scores import ClusterScore
 from prewarm.domain import Decision, function_key, rfc3339
 
 _DIGITS = 9
@@ -12,7 +13,10 @@ _DIGITS = 9
 
 
 def decision_of(placement: Placement) -> Decision:
-    """The decision that a placement is; `held` where nothing was changed because nothing may be."""
+    """The decision that a placement is; `held` where nothing was changed because nothing may be.
+
+    Its scores are columns, as the store keeps them; what is read from there are records as in `detail_of`.
+    """
     before = sum(share.before for share in placement.shares)
     after = sum(share.replicas for share in placement.shares)
     clusters = [share.cluster for share in placement.shares if share.replicas]
@@ -32,16 +36,19 @@ def decision_of(placement: Placement) -> Decision:
         reasons=placement.reasons,
         held=placement.vetoes[0] if stopped else None,
         kind="placement",
-        detail=detail_of(placement),
+        detail={**_beside_scores(placement), "scores": placement.scores.columns},
     )
 
 
 def detail_of(placement: Placement) -> Mapping[str, object]:
     """What only a placement has, as JSON values."""
+    return {**_beside_scores(placement), "scores": [_score(one) for one in placement.scores]}
+
+
+def _beside_scores(placement: Placement) -> dict[str, object]:
     reserved = placement.reserved_until
     return {
         "filtered": [{"cluster": f.cluster, "filter": f.filter, "reason": f.reason} for f in placement.filtered],
-        "scores": [_score(one) for one in placement.scores],
         "runner_up": placement.runner_up,
         "margin": None if placement.margin is None else round(placement.margin, _DIGITS),
         "flip": _flip(placement),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from federation.placement.answer import ClusterScore
 from federation.placement.divide.allot import Allotted
 from federation.placement.factors.judged import Judged
+from federation.placement.scores import Scores
 from federation.snapshot import ARCH_LABEL
 from prewarm.domain import Reason
 
 
-def reasons_of(judged: Judged, allotted: Allotted, ranked: Sequence[ClusterScore]) -> tuple[Reason, ...]:
+def reasons_of(judged: Judged, allotted: Allotted, ranked: Scores) -> tuple[Reason, ...]:
     """Why these numbers."""
     found = [Reason("override", words) for words in allotted.bounds.words]
     found += [Reason("failback", words) for words in allotted.said]
@@ -24,7 +22,7 @@ def reasons_of(judged: Judged, allotted: Allotted, ranked: Sequence[ClusterScore
     return tuple(found)
 
 
-def _choice(ranked: Sequence[ClusterScore]) -> list[Reason]:
+def _choice(ranked: Scores) -> list[Reason]:
     """What made the first better than the second."""
     if not ranked:
         return []

@@ -12,11 +12,12 @@ from federation.placement.explain.flip import nearest_flip
 from federation.placement.explain.record import decision_of, detail_of
 from federation.placement.explain.text import sentences
 from federation.placement.pipeline import place
-from federation.placement.scorer import FACTORS
+from federation.placement.scorer import FACTORS, Question, Weighing
 from federation.placement.terms import Terms
 from federation.placement.workload import Affinity
 from prewarm.domain import Mode
 from prewarm.settings import PlacementPolicy
+from prewarm.store.details import read_detail
 from tests.federation.building import NOW, cluster, fleet, workload
 
 THREE = fleet(
@@ -116,6 +117,37 @@ def test_the_decision_has_the_names_of_the_api() -> None:
     assert sum(one["weight"] for one in detail["placements"]) == pytest.approx(1.0)
     assert detail["reserved_until"] == "1970-01-12T13:48:10Z"
     assert detail["why"] == "learned scorer off"
+
+
+class _Residual:
+    """A scorer whose residual is shown as a factor of its own."""
+
+    def weigh(self, question: Question) -> Weighing:
+        weights = np.full(len(FACTORS), 1 / len(FACTORS))
+        return Weighing(weights, 0.0, "test", "1", residual=np.linspace(0.1, -0.1, len(question.clusters)))
+
+
+@pytest.mark.parametrize("scorer", [None, _Residual()])
+def test_what_is_kept_as_columns_is_read_as_the_record(scorer: _Residual | None) -> None:
+    made = place(THREE, EU, terms=Terms(scorer=scorer), now=NOW)
+    kept = orjson.loads(orjson.dumps(decision_of(made).detail, option=orjson.OPT_SERIALIZE_NUMPY))
+    assert len(orjson.dumps(kept["scores"])) < len(orjson.dumps(detail_of(made)["scores"])) / 2
+    read = read_detail(kept)
+    assert read == orjson.loads(orjson.dumps(detail_of(made)))
+    assert read is not None
+    for score in read["scores"]:
+        assert sum(factor["contribution"] for factor in score["factors"]) == pytest.approx(score["score"], abs=1e-6)
+        assert len(score["factors"]) == len(FACTORS) + (scorer is not None)
+
+
+def test_scores_are_the_records_that_are_read_from_them() -> None:
+    scores = place(THREE, EU, now=NOW).scores
+    assert [scores[at] for at in range(len(scores))] == list(scores) == list(scores[:])
+    assert scores[-1] == list(scores)[-1]
+    assert scores == place(THREE, EU, now=NOW).scores
+    assert scores != place(THREE, replace(EU, replicas=1), now=NOW).scores
+    with pytest.raises(IndexError):
+        scores[len(scores)]
 
 
 def test_an_age_that_is_unknown_is_null() -> None:
