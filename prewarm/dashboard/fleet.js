@@ -3,6 +3,7 @@
 import { compact, element } from "./charts.js";
 import { read } from "./api.js";
 import { fill, text, timeOf } from "./dom.js";
+import { loadScorer } from "./scorer.js";
 
 const $ = (id) => document.getElementById(id);
 const MAPPED = 24;
@@ -28,6 +29,7 @@ export async function loadFleet() {
   const network = await read("v1/network");
   showTable(clusters);
   showMap(clusters, network);
+  await loadScorer();
   if (view.chosen) await showCluster(clusters);
 }
 
