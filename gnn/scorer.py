@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from federation.placement.scorer import FACTORS, Declined, Question, Weighing
-from gnn.fleet.question import question_observation
+from federation.snapshot import Snapshot
+from gnn.fleet.question import NO_FACTS, question_observation
 from gnn.forms import BOUND, Form, temperature_of, weights_of
 from gnn.graph.build import GraphBuilder
 from gnn.observation import Observation, unfit
@@ -85,7 +86,11 @@ class LearnedScorer:
         self._student = student
         self._rule = np.array(student.shape.rule.weights, np.float64)
         self._temperature = student.shape.rule.temperature
-        self._builder = GraphBuilder()
+        self._builder = GraphBuilder(candidates=False)
+
+    def warm(self, seen: Snapshot) -> None:
+        """Take in a fleet between questions, so that the next one pays only for what changed since."""
+        self._builder.build(seen, NO_FACTS)
 
     def weigh(self, question: Question) -> Weighing | Declined:
         """Weights for this question, or why there are none."""

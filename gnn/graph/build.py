@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from federation.snapshot import Links, MemberState, Snapshot, frozen
+from gnn.graph import network
 from gnn.graph.clusters import ClusterRows, cluster_rows, with_ages
-from gnn.graph.features import TABLE, column, encode
+from gnn.graph.features import TABLE, column, encode, width
 from gnn.graph.functions import Facts, call_edges, callers_by, told_columns
-from gnn.graph.network import aligned, candidates, from_callers, near_links, shortlist, unknown_links
+from gnn.graph.network import aligned, from_callers, near_links, shortlist, unknown_links
 from gnn.graph.value import Edges, Graph
 from prewarm.domain import FloatArray, IntArray
 from prewarm.settings import Call
@@ -55,9 +56,12 @@ class _Still:
 
 
 class GraphBuilder:
-    """Makes graphs of one fleet, one after the other."""
+    """Makes graphs of one fleet, one after the other. candidates: with `may_run_on`, which is most of the work where
+    many functions run; whoever asks about one function says himself where that may run.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, candidates: bool = True) -> None:
+        self._candidates = candidates
         self._rows: dict[str, ClusterRows] = {}
         self._names: _Names | None = None
         self._still: _Still | None = None
@@ -72,7 +76,7 @@ class GraphBuilder:
         if still is None or not _holds(still, snapshot, facts, names):
             still = _stand_still(snapshot, facts, names)
         self._names, self._still = names, still
-        return _assemble(list(self._rows.values()), names, still, snapshot.at)
+        return _assemble(list(self._rows.values()), names, still, at=snapshot.at, candidates=self._candidates)
 
     def _named(self, snapshot: Snapshot, facts: Mapping[str, Facts]) -> _Names:
         last, still = self._names, self._still
@@ -148,7 +152,7 @@ def _in_region(region_of: IntArray, tally: Counter[str]) -> Edges:
     return _encoded("in_region", np.stack([rows, region_of[rows]]), np.zeros((len(rows), 0)), tally)
 
 
-def _assemble(rows: list[ClusterRows], names: _Names, still: _Still, at: float) -> Graph:
+def _assemble(rows: list[ClusterRows], names: _Names, still: _Still, *, at: float, candidates: bool) -> Graph:
     tally = Counter(still.tally)
     clusters = _stacked([one.row for one in rows], "cluster")
     pools = [one.pools for one in rows]
@@ -157,7 +161,7 @@ def _assemble(rows: list[ClusterRows], names: _Names, still: _Still, at: float) 
         **still.edges,
         **_instances(ends, counts, len(names.functions), tally),
         "part_of": _part_of(rows, tally),
-        "may_run_on": _may_run_on(rows, clusters, still, tally),
+        "may_run_on": _may_run_on(rows, clusters, still, tally) if candidates else _nowhere(),
     }
     stamps = np.array([one.stamps for one in rows], np.float64).reshape(-1, 3)
     raw = {
@@ -206,10 +210,14 @@ def _part_of(rows: list[ClusterRows], tally: Counter[str]) -> Edges:
     return _encoded("part_of", np.stack([np.arange(len(target)), target]), share[:, None], tally)
 
 
+def _nowhere() -> Edges:
+    return Edges(np.zeros((2, 0), np.int64), np.zeros((0, width("may_run_on")), np.float32))
+
+
 def _may_run_on(rows: list[ClusterRows], clusters: FloatArray, still: _Still, tally: Counter[str]) -> Edges:
     usable = np.array([one.seen.state in _USABLE for one in rows], np.bool_)
     room = np.nan_to_num(np.fmin(clusters[:, _FREE_CPU], clusters[:, _FREE_MEMORY]))
-    ends = candidates(still.closeness, still.near, room, usable)
+    ends = network.candidates(still.closeness, still.near, room, usable)
     free = np.array([one.free for one in rows], np.float64).reshape(-1, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         fits = np.floor((free[ends[1]] / still.told[ends[0], 1:3]).min(axis=1))

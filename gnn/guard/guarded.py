@@ -16,6 +16,7 @@ import numpy as np
 from federation.desk.learned import Allowed
 from federation.placement.factors.weighing import rule_weights
 from federation.placement.scorer import FACTORS, Declined, Question, Weighing
+from federation.snapshot import Snapshot
 from gnn.forms import Form
 from gnn.guard.book import Book
 from gnn.guard.detector import Detector
@@ -47,6 +48,10 @@ class Looking(Protocol):
 
     def judge(self, seen: Observation) -> Weighing | Declined:
         """What it makes of it."""
+        ...
+
+    def warm(self, seen: Snapshot) -> None:
+        """Take in a fleet between questions."""
         ...
 
     def took_ms(self) -> dict[str, float]:

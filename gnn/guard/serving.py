@@ -81,7 +81,6 @@ class Served:
     async def run(self, look: Callable[[], Snapshot], now: Callable[[], float]) -> None:
         """For ever: price pairs, close windows, keep what changed. A round that fails is logged, and the next comes."""
         while True:
-            await asyncio.sleep(ROUND_S)
             try:
                 await self.round(look(), now())
             except PrewarmError as error:
@@ -89,10 +88,12 @@ class Served:
             except Exception:
                 self.accidents.inc()
                 log.exception("the comparison stands still")
+            await asyncio.sleep(ROUND_S)
 
     async def round(self, seen: Snapshot, now: float) -> None:
         """One of them."""
         guard = self.guarded
+        guard.scorer.warm(seen)
         guard.book.settle(seen, now)
         guard.book.close(now, guard.reach())
         self._measure()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,28 +12,44 @@ from prewarm.settings import PlacementPolicy
 from prewarm.store import Store
 
 if TYPE_CHECKING:
+    from gnn.guard.detector import Detector
+    from gnn.guard.guarded import Looking
     from prewarm.cli.fleet_part import FleetPart
 
 GROUP = "prewarm.scorers"
 OFF = "off"
 
 
-async def with_scorer(part: FleetPart, store: Store) -> FleetPart:
-    """The part with the scorer that its settings name; InputError where that cannot be used."""
-    policy = part.desk.demand.settings.placement
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A scorer that was read, with the detector of what it was trained for, if one is beside its weights."""
+
+    scorer: Looking
+    detector: Detector | None
+
+
+def read_scorer(policy: PlacementPolicy) -> Ready | None:
+    """What the settings name; None where it is off. InputError where it cannot be used, before anything is started."""
     if policy.scorer == OFF:
+        return None
+    from gnn.guard.detector import read_detector
+
+    path = detector_path(policy)
+    scorer = find(policy.scorer)(policy.scorer_weights, deadline_s=policy.scorer_deadline_ms / 1e3)
+    return Ready(scorer, read_detector(path) if path.exists() else None)
+
+
+async def put_on(part: FleetPart, ready: Ready | None, store: Store) -> FleetPart:
+    """The part with the scorer under its guard, as far as it was allowed and had come before a restart."""
+    if ready is None:
         return part
     from federation.desk.learned import Allowed
-    from gnn.guard.detector import read_detector
     from gnn.guard.guarded import Guarded
     from gnn.guard.serving import Served
 
     desk = part.desk
-    path = detector_path(policy)
-    detector = read_detector(path) if path.exists() else None
-    scorer = find(policy.scorer)(policy.scorer_weights, deadline_s=policy.scorer_deadline_ms / 1e3)
-    allowed = Allowed(policy.scorer_mode)
-    guarded = Guarded(scorer, detector, lambda: desk.demand.settings.placement, allowed=allowed)
+    allowed = Allowed(desk.demand.settings.placement.scorer_mode)
+    guarded = Guarded(ready.scorer, ready.detector, lambda: desk.demand.settings.placement, allowed=allowed)
     served = Served(guarded, store, desk.demand.metrics.registry)
     await served.recall()
     desk.scorer = served

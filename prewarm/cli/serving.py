@@ -22,7 +22,7 @@ import orjson
 
 from prewarm.api import Certificates, build_app, listen
 from prewarm.cli import world as worlds
-from prewarm.cli.scorers import with_scorer
+from prewarm.cli.scorers import put_on, read_scorer
 from prewarm.domain import Mode, PrewarmError
 from prewarm.forecast.pool import FitPool
 from prewarm.history import Retention
@@ -185,6 +185,7 @@ async def _compose(
     """The fleet with what the store knows of it, and its parts: a world, or whatever is pushed, over real members."""
     if not plan.world:
         await worlds.refuse_world(store)
+    scorer = read_scorer(settings.placement)
     start = await worlds.find_start(store, plan.seed) if plan.world else None
     clock: Clock = WallClock() if start is None else start.clock(plan.speed)
     fleet = Fleet(settings, await store.load_history(int(clock.now() // 60)), clock, Metrics())
@@ -193,7 +194,7 @@ async def _compose(
     oracle = LevelOracle(fleet, model)
     if start is not None:
         world, part = await _simulated(start, fleet, keeper, store)
-        part = await with_scorer(part, store)
+        part = await put_on(part, scorer, store)
         ticks = TickLoop(
             fleet, Parts((world,), world, oracle, part.applier, 0, part.divider), worlds.recorder(world, keeper)
         )
@@ -205,7 +206,7 @@ async def _compose(
         parts = Parts((), recorded, oracle, recorded, PUSH_LAG_MIN)
         return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past)
     part = await _real_fleet(plan.places, settings, store, fleet, recorded=recorded, stack=stack)
-    part = await with_scorer(part, store)
+    part = await put_on(part, scorer, store)
     parts = Parts((), part.platform, oracle, part.applier, PUSH_LAG_MIN, part.divider)
     return Running(plan, fleet, keeper, TickLoop(fleet, parts, keeper.keep_tick), certificates, past, part)
 

@@ -145,6 +145,13 @@ def test_a_question_beyond_all_bounds_is_unfit() -> None:
     assert answer == Declined("the question is unfit: ask/values is not finite")
 
 
+def test_the_quicker_graph_makes_the_same_observation() -> None:
+    question = question_of(some_shop(), some_workload())
+    whole, quick = (question_observation(question, GraphBuilder(candidates=which)) for which in (True, False))
+    assert whole.keys() == quick.keys()
+    assert all(np.array_equal(whole[key], quick[key]) for key in whole)
+
+
 def test_a_file_is_read_with_its_version(tmp_path: Path) -> None:
     one = read_scorer(written(tmp_path / "a.npz"), Steps())
     same = read_scorer(written(tmp_path / "b.npz"), Steps())

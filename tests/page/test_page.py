@@ -21,6 +21,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.cli.running import Process, serving
+from tests.cli.scorers import environment
 
 pytestmark = [pytest.mark.page, pytest.mark.timeout(240)]
 
@@ -314,6 +315,29 @@ def test_without_a_fleet_there_is_no_panel_and_one_question(tmp_path: Path, brow
         asked = "performance.getEntriesByType('resource').filter(one => one.name.includes('{}')).length"
         page.until(f"return {asked.format('v1/overview')} >= 3")
         assert browser.execute_script(f"return {asked.format('v1/clusters')}") == 1
+
+
+def test_the_learned_scorer_shows_what_it_may_do_and_why_it_does_not(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    with serving(tmp_path, environ=environment(tmp_path)) as watched:
+        watched.until("/readyz")
+        asked_to_place(watched, "shop/checkout")
+        page = Page(browser, watched.url)
+        page.until("return !document.getElementById('scorer').hidden")
+        told = watched.call("GET", "/v1/scorer")[1]
+        assert page.text("scorer-sub").startswith(
+            f"learned {told['version']}, weights · may at most: shadow · as trained"
+        )
+        browser.execute_script("document.querySelector('#scorer details').open = true")
+        page.until("return document.querySelectorAll('#scorer-counts li').length > 0")
+        assert page.text("scorer-counts").startswith("0 decided by it, ")
+        keep_part(page, "fleet", "scorer.png")
+        assert page.complaints() == []
+
+
+def test_without_a_scorer_there_is_no_panel_of_it(service: Process, browser: webdriver.Chrome) -> None:
+    page = Page(browser, service.url)
+    page.until("return document.querySelectorAll('#clusters tbody tr').length === 3")
+    assert browser.execute_script("return document.getElementById('scorer').hidden")
 
 
 def test_a_service_that_went_away_is_told(tmp_path: Path, browser: webdriver.Chrome) -> None:
