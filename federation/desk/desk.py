@@ -152,7 +152,7 @@ class FleetDesk:
             overrides=tuple(self.demand.active_overrides(self.now())),
             fragmentation=None if mixed is None else mixed.fragmentation,
             future_fill=None if mixed is None else mixed.future_fill,
-            draining=self._draining(),
+            draining=self.draining(),
         )
 
     def _told(self, placement: Placement, workload: Workload) -> Placement:
@@ -160,7 +160,7 @@ class FleetDesk:
         said = UNKNOWN if self.mixed is None else self.mixed.reason(workload, placement.at)
         return replace(placement, reasons=(*placement.reasons, said))
 
-    def _draining(self) -> frozenset[str]:
+    def draining(self) -> frozenset[str]:
         """Clusters that are being emptied; none where nobody would be left to take what they have."""
         draining = frozenset(name for name, one in self.said.items() if one.state is Cordon.DRAINING)
         answering = {one.name for one in self.placer.snapshot.clusters if one.state is not MemberState.DARK}

@@ -45,6 +45,7 @@ class Dividing:
             promised_mib=self._promised(snapshot),
             followed=np.array([view.modes.of(key) is Mode.ACTIVE for key in view.keys], dtype=np.bool_),
             deployed_only=self._desk.carrier is not None,
+            draining=self._desk.draining(),
         )
         callers = self._callers(view, view.now)
         self.plan = await asyncio.to_thread(

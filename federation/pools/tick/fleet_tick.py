@@ -30,6 +30,7 @@ from federation.pools.question import (
 from federation.pools.regions import Demand, OpeningRule, OpenPools, open_regions
 from federation.pools.split import by_place
 from federation.pools.tick.bounds import limits_of, spoken
+from federation.pools.tick.emptying import Emptying, Pools, emptied
 from federation.pools.tick.observed import Report, read_reports
 from federation.pools.tick.sites import MIB, Sites, sites_of
 from federation.pools.tick.value import Callers, Values, pool_values
@@ -53,7 +54,8 @@ class FleetTerms:
     promised_mib: by cluster, room that placements of other workloads reserved and that is not yet seen taken.
     priority: by function key, 0 where absent. followed: (n,) whether anybody carries a function's plan out; one that
     nobody does (in shadow) starts every time from what members report. None is everybody. deployed_only: instances
-    can only be scaled where an object of that name exists, so nothing is planned elsewhere.
+    can only be scaled where an object of that name exists, so nothing is planned elsewhere. draining: clusters that a
+    person empties.
     """
 
     policy: PlacementPolicy = field(default_factory=PlacementPolicy)
@@ -62,6 +64,7 @@ class FleetTerms:
     priority: Mapping[FunctionKey, int] = field(default_factory=frozen)
     followed: BoolArray | None = None
     deployed_only: bool = False
+    draining: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class FleetPlan:
     """Where each pool counts as being, (n, c): what is planned, or the home that it had to leave."""
     left_at: Mapping[str, float]
     """When pools last had to leave a cluster or could not yet return to it."""
+    staying: IntArray
+    """Instances that stay in drained clusters until others are ready in their place, (n,)."""
 
     @property
     def keys(self) -> tuple[FunctionKey, ...]:
@@ -121,15 +126,18 @@ def plan_fleet(
     opened, wanted, parts = _opened(tick, sites, callers, liked, limits=limits, last=last, rule=_rule(policy))
     recent = tuple(one for one in (() if last is None else last.moves) if now - one[0] < HOUR_S)
     promised = np.array([terms.promised_mib.get(name, 0) for name in sites.names], dtype=np.int64)
+    seeds, budget = _seeds(last, keys), max(0, policy.moves_per_hour - sum(count for _, count in recent))
+    draining = np.array([name in terms.draining for name in sites.names], dtype=np.bool_)
+    emptying = _emptying(limits, Pools(wanted, before, _ready(reports, sites, before), seeds), draining, budget)
     answer = plan_pools(
-        PoolDemand(wanted, size, _seeds(last, keys), _priority(terms, keys)),
+        PoolDemand(wanted + emptying.kept, size, seeds, _priority(terms, keys)),
         ClusterRoom(np.maximum(sites.free + held_mib - promised, 0), sites.seed),
         preference=Preference(values.total, policy.spread_temperature, parts),
-        limits=_frozen(limits, before) if policy.paused else limits,
+        limits=_frozen(limits, before) if policy.paused else emptying.limits,
         previous=before,
-        steadiness=Steadiness(max(0, policy.moves_per_hour - sum(count for _, count in recent)), values.stay, anchor),
+        steadiness=Steadiness(budget, values.stay, anchor),
     )
-    improved = int(answer.improved.sum())
+    moved = int(answer.improved.sum()) + emptying.started(answer.plan.astype(np.int64), before, draining)
     left_at = _left_at(last, sites, answer, now)
     return FleetPlan(
         tick=tick,
@@ -141,10 +149,23 @@ def plan_fleet(
         heard=heard,
         terms=terms,
         reports=reports,
-        moves=(*recent, (now, improved)) if improved else recent,
+        moves=(*recent, (now, moved)) if moved else recent,
         anchor=_homes(answer, anchor, [name in left_at for name in sites.names]),
         left_at=left_at,
+        staying=emptying.kept,
     )
+
+
+def _emptying(limits: Limits, pools: Pools, draining: BoolArray, budget: int) -> Emptying:
+    """Nothing is emptied while nothing is to be, or while nobody would be left."""
+    if draining.any() and not draining.all():
+        return emptied(limits, pools, draining=draining, budget=budget)
+    return Emptying(limits, np.zeros_like(pools.wanted))
+
+
+def _ready(reports: Mapping[str, Report], sites: Sites, like: IntArray) -> IntArray:
+    ready = [reports[name].ready for name in sites.names]
+    return np.stack(ready, axis=1) if ready else np.zeros_like(like)
 
 
 def _aligned(

@@ -17,13 +17,14 @@ from prewarm.domain import BoolArray, FunctionKey, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One cluster's instances: wanted, bound (existing and not pending), (n,) each; made from `source`, `size` rows.
+    """One cluster's instances: wanted, bound (existing, not pending), ready, (n,) each; from `source`, `size` rows.
 
     deployed: (n,) whether there is an object of that name there, whatever its number.
     """
 
     wanted: IntArray
     bound: IntArray
+    ready: IntArray
     deployed: BoolArray
     source: Mapping[str, Running]
     size: int
@@ -43,12 +44,12 @@ def read_reports(
 
 def _read(cluster: Cluster, keys: tuple[FunctionKey, ...]) -> Report:
     running, size = cluster.running, len(keys)
-    wanted, bound = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    wanted, bound, ready = np.zeros((3, size), dtype=np.int64)
     deployed = np.zeros(size, dtype=np.bool_)
     if len(running):
         for row, key in enumerate(keys):
             here = running.get(key)
             if here is not None:
-                wanted[row], bound[row] = here.wanted, max(0, here.existing - here.pending)
+                wanted[row], bound[row], ready[row] = here.wanted, max(0, here.existing - here.pending), here.ready
                 deployed[row] = True
-    return Report(wanted, bound, deployed, running, size)
+    return Report(wanted, bound, ready, deployed, running, size)

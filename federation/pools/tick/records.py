@@ -94,6 +94,9 @@ def _reasons(plan: FleetPlan, row: int, column: int) -> Iterator[Reason]:
     said = plan.sites.why[column]
     if said is not None:
         yield Reason("standing", said)
+    if plan.names[column] in plan.terms.draining:
+        stay = int(plan.staying[row])
+        yield Reason("draining", f"{stay} stay until others are ready" if stay else "emptied for maintenance")
     saved, cost = float(opened.saved[row, column]), float(opened.cost[row, column])
     if saved > 0:
         asked = cost * plan.terms.policy.own_pool_at
