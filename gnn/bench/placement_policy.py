@@ -2,7 +2,8 @@
 
 Everything is simulated, so no figure stands beside a real cluster's without saying so; the published ones are printed
 for the reader, not compared. The load of the second part is the one at which the kube-scheduler's default rule fails
-3.2 % of the batch and training pods. The goals are the learned policy's; without one they are missed.
+3.2 % of the batch and training pods. The goals are the shipped policy's; without one they are missed. Its teacher, the
+tuned rule led by a room plan made by hand, is a row of its own, since it is no rule of fixed weights.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gnn.published.kernel.layout import TIERS
 from gnn.published.kernel.replicas import SERVICE_S, replicas_for
 from gnn.published.measure.contest import Contender, paired, pooled, settles_after
 from gnn.published.measure.load import StatedLoad, stated_load
+from gnn.published.policy.shipped import learned, teacher
 from gnn.published.rules.named import Rule, baselines, default_rule, ours, tuned
 from gnn.published.world.draw import Regime, draw_world
 from gnn.published.world.fleet import INSIDE_S
@@ -58,7 +60,10 @@ def run(
 ) -> BenchResult:
     """All rules on ten seeds; `quick` takes three rules, two seeds (six for failures) and the stated load only."""
     del data_dir, plot
-    return compare(_plan(seed, quick), candidate=None, loads=() if quick else LOADS, seed=seed, progress=progress)
+    loads = () if quick else LOADS
+    return compare(
+        _plan(seed, quick), candidate=learned(), others=(teacher(),), loads=loads, seed=seed, progress=progress
+    )
 
 
 def _plan(seed: int, quick: bool) -> Plan:
@@ -71,21 +76,24 @@ def compare(
     plan: Plan,
     *,
     candidate: Contender | None,
+    others: Sequence[Contender] = (),
     loads: Sequence[float],
     seed: int,
     progress: Callable[..., None],
 ) -> BenchResult:
-    """Every rule and, where there is one, the learned policy (`candidate`), against the bounds and the goals."""
+    """Every rule, those who are no rule (`others`) and, where there is one, the learned policy (`candidate`), against
+    the bounds and the goals.
+    """
     progress(0.0, "the stated load")
     stated = stated_load(default_rule(), plan.failure_seeds)
-    contenders = [Contender(rule.name, rule) for rule in plan.rules] + ([candidate] if candidate else [])
-    everybody = [*contenders, pooled()]
+    rules = [Contender(rule.name, rule) for rule in plan.rules]
+    everybody = [*rules, *others, *([candidate] if candidate else []), pooled()]
     found: dict[str, Figures] = {}
     for position, one in enumerate(everybody):
         progress(0.05 + 0.75 * position / len(everybody), one.name)
         found[one.name] = _figures(one, stated.load, plan)
     progress(0.85, "convergence")
-    moved = [one for one in everybody if one.name in _STEPPED or one is candidate]
+    moved = [one for one in everybody if one.name in _STEPPED or one is candidate or one in others]
     settled = {one.name: _settled(one, plan.step_seeds) for one in moved}
     bounds = _bounds(stated.load, plan.seeds)
     rows = [_stated_row(stated, found[default_rule().name]), *_rows(found, bounds)]

@@ -1,0 +1,29 @@
+"""The policy that ships, and the teacher that it began from, as those who take part in the comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gnn.published.measure.contest import Contender
+from gnn.published.policy.columns import tuned_columns
+from gnn.published.policy.played import Played, Taught
+from gnn.student import read_student
+from prewarm.domain import InputError
+
+WEIGHTS_FILE = Path(__file__).parents[2] / "models" / "placement-published.npz"
+TEACHER = "room plan (teacher)"
+
+
+def learned(file: Path = WEIGHTS_FILE) -> Contender | None:
+    """The learned policy in numpy, None where no weights ship. Raises InputError where they are of another rule."""
+    if not file.exists():
+        return None
+    student, columns = read_student(file), tuned_columns()
+    if student.shape.factors != columns.names or student.shape.rule != columns.weights:
+        raise InputError(f"{file}: made for another rule; train placement --task published again")
+    return Contender("learned policy", Played(student.act, student.shape.form, columns))
+
+
+def teacher() -> Contender:
+    """The tuned rule led by the room plan: what imitation alone could reach."""
+    return Contender(TEACHER, Taught(tuned_columns()))
