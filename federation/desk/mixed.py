@@ -22,12 +22,15 @@ class Mixed:
     at: float
     fragmentation: Changes
     future_fill: Changes
+    first: bool = False
+    """Made at once, for want of anything; one with foresight is on its way."""
 
     @classmethod
-    def of(cls, outlook: Outlook, at: float) -> Mixed:
+    def of(cls, outlook: Outlook, at: float, *, first: bool = False) -> Mixed:
         """With memos that hold nothing yet."""
         unfragmented = Changes(Unfragmented(outlook.mix), patient=False)
-        return cls(outlook, at, unfragmented, Changes(FutureFill(outlook.mix, outlook.offers), patient=False))
+        filling = Changes(FutureFill(outlook.mix, outlook.offers), patient=False)
+        return cls(outlook, at, unfragmented, filling, first)
 
     @property
     def memos(self) -> tuple[Changes, Changes]:
@@ -40,7 +43,8 @@ class Mixed:
         of = f"{outlook.known} of {outlook.known + outlook.unknown} instances"
         text = (
             f"fragmentation and future_fill come from a mix of {len(outlook.mix.shapes)} shapes ({of}), "
-            f"{max(now - self.at, 0.0):.0f} s old, with {outlook.arrivals:.0f} more to come"
+            f"{max(now - self.at, 0.0):.0f} s old, with {outlook.arrivals:.0f} more to come and room "
+            f"{'foreseen' if outlook.foreseen else 'as it is now'}"
         )
         if any(shape_of(workload.requests, workload.gpu) in memo.behind for memo in self.memos):
             text += "; some nodes are not judged for this shape yet and were left out"

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from federation.desk.desk import FleetDesk
 from federation.desk.mixed import Mixed
 from federation.desk.wanted import TAKES_WORK, work_in
+from federation.nodes.foresee import foresee
 from federation.nodes.outlook import Outlook, distance, outlook_of
-from federation.placement.packing.changes import MOST_STATES, Shape, Task, shape_of
+from federation.placement.packing.changes import Shape, Task, shape_of
 from federation.placement.reserve.book import Book
 from federation.placement.workload import Workload
-from federation.snapshot import Snapshot
+from federation.snapshot import Nodes, Snapshot
 from prewarm.domain import FloatArray, PrewarmError
+from prewarm.forecast.pool import FitPool
 
 log = logging.getLogger("federation.desk")
 ROUND_S = 1.0
@@ -33,6 +35,8 @@ MOST_SHAPES = 64
 """Shapes that are judged before anybody asks: those asked for lately, then the most frequent of the mix."""
 MOST_PIECES = 200
 """Pieces of work in one round, of up to 512 states each."""
+FORESIGHT_S = 180.0
+"""Foreseeing how room declines is given up after so long."""
 REST, LONGEST_REST_S = 2.0, 1.0
 """After each piece the thread rests so many times as long as it worked, since decisions share its processor."""
 
@@ -45,31 +49,51 @@ class Outlooks:
     accidents: int = 0
     """Rounds that ended by an error of ours."""
     _read: dict[str, tuple[object, Workload]] = field(default_factory=dict)
+    _coming: asyncio.Task[Mixed] | None = None
 
     async def run(self) -> None:
         """For ever; a round that fails is logged, and the mix stays as it was."""
-        while True:
-            try:
-                await self.round()
-            except Exception:  # the outermost loop of the outlook: placements go on with what is in force
-                self.accidents += 1
-                log.exception("the forecast mix of placement stays as it was")
-            await asyncio.sleep(ROUND_S)
+        try:
+            while True:
+                try:
+                    await self.round()
+                except Exception:  # the outermost loop of the outlook: placements go on with what is in force
+                    self.accidents += 1
+                    log.exception("the forecast mix of placement stays as it was")
+                await asyncio.sleep(ROUND_S)
+        finally:
+            if self._coming is not None:
+                self._coming.cancel()
 
     async def round(self) -> None:
-        """Make the outlook anew where it is due; judge what nobody has judged."""
-        desk, now, last = self.desk, self.desk.now(), self.desk.mixed
+        """Begin an outlook where one is due, put one that is ready in force; judge what nobody has judged.
+
+        The first goes into force as it is, with room as it is now: better that than none for half a minute.
+        """
+        desk, now = self.desk, self.desk.now()
         policy, snapshot = desk.demand.settings.placement, desk.look()
         book, placed, forecast = desk.placer.book, self._placed(), self._forecast()
         made, shapes = await asyncio.to_thread(_made, snapshot, book, placed, forecast, policy.outlook_load)
         if made is None:
             desk.mixed = None
-        elif last is None or _differs(made, last, now, policy.outlook_s):
-            fresh = Mixed.of(made, now)
-            await self._judge(fresh, (*(last.future_fill.shapes[::-1] if last is not None else ()), *shapes))
-            desk.mixed = fresh
+            return
+        if desk.mixed is None:
+            await self._enforce(Mixed.of(made, now, first=True), shapes)
+        last = desk.mixed
+        assert last is not None, "it was put in force"
+        if self._coming is None and _due(made, last, now, policy.outlook_s):
+            self._coming = asyncio.create_task(_foreseen(made, _open_nodes(snapshot), now))
+        if self._coming is not None and (self._coming.done() or not _asks_gpus(made)):
+            coming, self._coming = self._coming, None
+            await self._enforce(await coming, shapes)
         else:
             await self._judge(last, last.future_fill.shapes[::-1])
+
+    async def _enforce(self, fresh: Mixed, shapes: Iterable[Shape]) -> None:
+        """Judge nodes for the shapes in use, then let decisions go by it."""
+        last = self.desk.mixed
+        await self._judge(fresh, (*(last.future_fill.shapes[::-1] if last is not None else ()), *shapes))
+        self.desk.mixed = fresh
 
     async def _judge(self, mixed: Mixed, shapes: Iterable[Shape]) -> None:
         """Judge in a thread what is missing for these shapes, piece by piece; the first of them first."""
@@ -116,17 +140,37 @@ def _made(
 ) -> tuple[Outlook | None, list[Shape]]:
     """The outlook, and the shapes that it was made from, the most wanted first."""
     work = work_in(snapshot, book, placed, forecast)
-    nodes = [one.nodes for one in snapshot.clusters if one.state in TAKES_WORK]
     shapes = [shape_of(one.requests, one.gpu) for one in sorted(work.wanted, key=lambda one: -one.wanted)]
-    return outlook_of(work.wanted, nodes, load=load, unknown=work.unknown), shapes
+    return outlook_of(work.wanted, _open_nodes(snapshot), load=load, unknown=work.unknown), shapes
 
 
-def _differs(made: Outlook, last: Mixed, now: float, outlook_s: float) -> bool:
+async def _foreseen(made: Outlook, nodes: list[Nodes], now: float) -> Mixed:
+    """With its room foreseen by another process, where GPUs are asked for; room as it is now where that fails."""
+    if not _asks_gpus(made):
+        return Mixed.of(made, now)
+    async with FitPool(1, preload=("federation.nodes.foresee",)) as pool:
+        outcome = await pool.run(foresee, made.question(nodes), budget_s=FORESIGHT_S)
+    if outcome.status != "done":
+        log.warning("room is taken as it is now: %s", outcome.reason)
+        return Mixed.of(made, now)
+    return Mixed.of(made.foreseeing(outcome.value), now)
+
+
+def _due(made: Outlook, last: Mixed, now: float, outlook_s: float) -> bool:
     """Whether it is worth judging every node anew."""
-    changed = distance(made.mix, last.outlook.mix)
-    if changed > MATERIAL or last.future_fill.states > MOST_STATES // 2:
+    changed, age_s = distance(made.mix, last.outlook.mix), now - last.at
+    unforeseen = _asks_gpus(made) and not last.outlook.foreseen
+    if changed > MATERIAL or (unforeseen and last.first):
         return True
-    if now - last.at < outlook_s:
+    if age_s < outlook_s:
         return False
     moved = abs(made.arrivals - last.outlook.arrivals) > 5 * STEADY * max(last.outlook.arrivals, 1.0)
-    return changed > STEADY or moved
+    return unforeseen or changed > STEADY or moved
+
+
+def _asks_gpus(made: Outlook) -> bool:
+    return bool(made.mix.demand.any())
+
+
+def _open_nodes(snapshot: Snapshot) -> list[Nodes]:
+    return [one.nodes for one in snapshot.clusters if one.state in TAKES_WORK]

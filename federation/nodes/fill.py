@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from federation.nodes.mix import COUNT, CPU, GAIN, MASK, MEMORY, MILLI, Mix
-from federation.nodes.offers import Offers
+from federation.nodes.offers import CUTS, Offers
 from federation.nodes.rows import Rows
 from federation.snapshot import GPU_WHOLE
 from prewarm.domain import BoolArray, FloatArray, IntArray
 
 MOST_CPU, MOST_GPU = 128_000, 8_000
 """A large node: thousandths of cores, and of GPUs."""
+_TIDY = 6
+"""Offers after which pairs that are full are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +42,29 @@ class FutureFill:
 
 def fill(rows: Rows, offers: Offers) -> FloatArray:
     """Mean taken by each row over the sequences, (g,)."""
-    spans = offers.spans[-1]
-    if not len(rows) or not len(spans):
+    sequences = offers.spans.shape[1]
+    if not len(rows) or not len(offers.table):
         return np.zeros(len(rows))
-    state = _Filling.start(rows, len(spans))
-    for step in range(offers.longest):
-        at = spans[:, 0] + step
-        live = at < spans[:, 1]
-        state.offer(offers.table[np.where(live, at, 0)], live)
-    mean: FloatArray = state.taken.mean(axis=1)
+    state, step = _Filling.begin(rows, offers), 0
+    while len(state.row):
+        state.offer(offers.table, step)
+        step += 1
+        if step % _TIDY == 0:
+            state.drop(step, offers)
+    mean: FloatArray = state.taken / sequences
     return mean
 
 
 @dataclass(slots=True)
 class _Filling:
-    """Nodes being filled, (g, K) and (g, K, D)."""
+    """Nodes being filled, each once for each sequence, as p pairs; pairs that can take no more are dropped.
 
+    row: (p,) whose pair it is. start, end: (p,) where its offers lie. taken: (g,) by all pairs of a row so far.
+    """
+
+    row: IntArray
+    start: IntArray
+    end: IntArray
     cpu: IntArray
     memory: IntArray
     model: IntArray
@@ -63,42 +72,67 @@ class _Filling:
     taken: FloatArray
 
     @classmethod
-    def start(cls, rows: Rows, sequences: int) -> _Filling:
-        """Every node once for each sequence."""
-        return cls(
-            np.repeat(rows.cpu[:, None], sequences, axis=1),
-            np.repeat(rows.memory[:, None], sequences, axis=1),
-            rows.model[:, None],
-            np.repeat(rows.gpu[:, None, :], sequences, axis=1),
-            np.zeros((len(rows), sequences)),
+    def begin(cls, rows: Rows, offers: Offers) -> _Filling:
+        """All pairs; a node whose emptiest GPU has little is not offered what is larger."""
+        sequences = offers.spans.shape[1]
+        emptiest = rows.gpu.max(axis=1) if rows.gpu.shape[1] else np.zeros(len(rows), dtype=np.int64)
+        spans = offers.spans[np.searchsorted(CUTS, emptiest)]
+        one = np.repeat(np.arange(len(rows)), sequences)
+        span = spans.reshape(-1, 2)
+        state = cls(
+            one,
+            span[:, 0],
+            span[:, 1],
+            rows.cpu[one],
+            rows.memory[one],
+            rows.model[one],
+            rows.gpu[one],
+            np.zeros(len(rows)),
         )
+        state.drop(0, offers)
+        return state
 
-    def offer(self, shape: IntArray, live: BoolArray) -> None:
-        """One offer a sequence, (K, 6), to every node."""
-        count, milli = shape[:, COUNT], shape[:, MILLI]
-        fits = live & (self.cpu >= shape[:, CPU]) & (self.memory >= shape[:, MEMORY])
-        asks = count > 0
-        fits &= ~asks | ((shape[:, MASK] >> self.model) & 1 == 1)
-        if asks.any():
-            self._use(fits, asks, count, milli)
-        self.cpu -= np.where(fits, shape[:, CPU], 0)
-        self.memory -= np.where(fits, shape[:, MEMORY], 0)
-        self.taken += np.where(fits, shape[:, GAIN], 0)
-
-    def _use(self, fits: BoolArray, asks: BoolArray, count: IntArray, milli: IntArray) -> None:
-        """Take GPUs wherever cores and memory would do; where GPUs do not, `fits` becomes False."""
-        node, sequence = np.nonzero(fits & asks)
-        free = self.gpu[node, sequence]
-        enough = free >= milli[sequence, None]
-        able = enough.sum(axis=1) >= count[sequence]
-        fits[node[~able], sequence[~able]] = False
-        node, sequence, free, enough = node[able], sequence[able], free[able], enough[able]
-        if not len(node):
+    def drop(self, step: int, offers: Offers) -> None:
+        """Let go of pairs that have no offers left or can take none of worth."""
+        kept = (self.start + step < self.end) & (self.cpu >= offers.least_cpu)
+        if offers.for_gpus:
+            kept &= self.gpu.any(axis=1)
+        if kept.all():
             return
-        share = np.flatnonzero(milli[sequence] < GPU_WHOLE)
+        for name in ("row", "start", "end", "cpu", "memory", "model", "gpu"):
+            setattr(self, name, getattr(self, name)[kept])
+
+    def offer(self, table: IntArray, step: int) -> None:
+        """The next offer to every pair that has one."""
+        at = self.start + step
+        live = np.flatnonzero(at < self.end)
+        shape = table[at[live]]
+        fits = (self.cpu[live] >= shape[:, CPU]) & (self.memory[live] >= shape[:, MEMORY])
+        fits &= (shape[:, COUNT] == 0) | ((shape[:, MASK] >> self.model[live]) & 1 == 1)
+        pair, shape = live[fits], shape[fits]
+        placed = self._use(pair, shape)
+        pair, shape = pair[placed], shape[placed]
+        self.cpu[pair] -= shape[:, CPU]
+        self.memory[pair] -= shape[:, MEMORY]
+        self.taken += np.bincount(self.row[pair], weights=shape[:, GAIN], minlength=len(self.taken))
+
+    def _use(self, pair: IntArray, shape: IntArray) -> BoolArray:
+        """Take GPUs for those that ask, best fit for shares; which pairs take the offer."""
+        placed: BoolArray = shape[:, COUNT] == 0
+        asking = np.flatnonzero(~placed)
+        free, count, milli = self.gpu[pair[asking]], shape[asking, COUNT], shape[asking, MILLI]
+        enough = free >= milli[:, None]
+        able = enough.sum(axis=1) >= count
+        asking, free, enough, count, milli = asking[able], free[able], enough[able], count[able], milli[able]
+        if not len(asking):
+            return placed
+        placed[asking] = True
+        share = milli < GPU_WHOLE
+        used = enough & (np.cumsum(enough, axis=1) <= count[:, None])
         device = np.where(enough, free, np.iinfo(np.int64).max).argmin(axis=1)
-        free[share, device[share]] -= milli[sequence[share]]
-        used = enough & (np.cumsum(enough, axis=1) <= count[sequence, None])
         used[share] = False
         free[used] = 0
-        self.gpu[node, sequence] = free
+        some = np.flatnonzero(share)
+        free[some, device[some]] -= milli[some]
+        self.gpu[pair[asking]] = free
+        return placed

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from federation.nodes.mix import COUNT, MILLI, Mix
+from federation.nodes.mix import COUNT, CPU, GAIN, MILLI, Mix
 from prewarm.domain import FloatArray, IntArray
 
 SEQUENCES = 32
+STRETCHES = 26
+"""Stretches of time that the rest of the forecast is cut into."""
 LEAST_ROOM = 1 / 75
 """Share of all nodes that is taken to have room at the least: no forecast is so sharp that one node gets all."""
 MOST_OFFERS = 16.0
@@ -33,9 +35,15 @@ class Offers:
     spans: IntArray
 
     @property
-    def longest(self) -> int:
-        """Offers in the longest sequence."""
-        return int((self.spans[-1, :, 1] - self.spans[-1, :, 0]).max())
+    def for_gpus(self) -> bool:
+        """Whether what counts is GPUs taken; else it is cores."""
+        return bool((self.table[:, COUNT] > 0).any())
+
+    @property
+    def least_cpu(self) -> int:
+        """Thousandths of cores that an offer of worth takes at the least."""
+        worth = self.table[self.table[:, GAIN] > 0, CPU]
+        return int(worth.min()) if len(worth) else 0
 
 
 def expected_offers(

@@ -2,31 +2,28 @@
 
 What will be asked for is taken to be like what is wanted now, by instances, with the growth that is forecast on top;
 work whose shape nobody knows is left out and counted. Work is expected until `load` times the GPUs (the cores, where
-nobody asks for GPUs) are asked for, or at least until what is free is full. From there on it is the rule that
-`prewarm bench openb` measures: the benchmark draws its offers with the same function.
+nobody asks for GPUs) are asked for, or at least until what is free is full. How room declines meanwhile is foreseen by
+`foresee`, elsewhere and later, since it takes seconds. `bench openb` draws its offers, and foresees, with the same
+functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from federation.nodes.change import gpus_of, model_bits
-from federation.nodes.mix import COUNT, CPU, GAIN, Mix
-from federation.nodes.offers import Offers, draw_offers, expected_offers
+from federation.nodes.foresee import Question, sampled
+from federation.nodes.mix import GAIN, Mix
+from federation.nodes.offers import STRETCHES, Offers, draw_offers, expected_offers
 from federation.nodes.rows import MIB, Rows, model_of, rows_of
 from federation.placement.workload import GpuNeed
 from federation.snapshot import Nodes
 from prewarm.domain import BoolArray, FloatArray
 
-STRETCHES = 26
-"""Stretches of time that the rest of the forecast is cut into."""
 OFFERS_SEED = 5
-CONCAVE = 0.5
-SEVERAL = 0.1
-LEAST_LEFT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +49,35 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """A mix, instances of it that are still to come, and the offers to a node that follow.
+    """A mix, instances of it that are still to come, the room that there is, and the offers to a node that follow.
 
-    known, unknown: instances that the mix was learned from, and those whose shape nobody told.
+    known, unknown: instances that the mix was learned from, and those whose shape nobody told. foreseen: whether the
+    offers follow a forecast of how room declines.
     """
 
     mix: Mix
     arrivals: float
+    free: Room
     offers: Offers
     known: int
     unknown: int
+    foreseen: bool = False
+
+    def foreseeing(self, decline: FloatArray) -> Outlook:
+        """With offers that follow room as it declines, (s, STRETCHES)."""
+        offers = offers_to_come(self.mix, _evenly(self.arrivals), self.free, decline)
+        return replace(self, offers=offers, foreseen=True)
+
+    def question(self, nodes: Sequence[Nodes]) -> Question:
+        """What has to be foreseen for that: the rule on a sample of the nodes, with their part of what is to come."""
+        rows, open_ = _joined(nodes, self.mix)
+        sample = sampled(rows, open_)
+        share = float(sample.gpu.sum()) / max(self.free.gpu, 1.0)
+        return Question(sample, self.mix, self.arrivals * share)
 
 
 def outlook_of(wanted: Iterable[Wanted], nodes: Sequence[Nodes], *, load: float, unknown: int = 0) -> Outlook | None:
-    """The outlook of a fleet with these nodes; None where no shape is known."""
+    """The outlook of a fleet with these nodes, with room as it is now; None where no shape is known."""
     counted = [one for one in wanted if one.wanted + one.growth > 0]
     if not counted:
         return None
@@ -73,8 +85,8 @@ def outlook_of(wanted: Iterable[Wanted], nodes: Sequence[Nodes], *, load: float,
     mix = mix_of(counted, tuple(sorted({name for kind in kinds if (name := model_of(kind)) is not None})))
     free = room_of(nodes, mix)
     arrivals = to_come(counted, mix, free, load)
-    offers = offers_to_come(mix, arrivals, free)
-    return Outlook(mix, arrivals, offers, sum(one.wanted for one in counted), unknown)
+    offers = offers_to_come(mix, _evenly(arrivals), free, None)
+    return Outlook(mix, arrivals, free, offers, sum(one.wanted for one in counted), unknown)
 
 
 def mix_of(wanted: Sequence[Wanted], models: tuple[str, ...]) -> Mix:
@@ -92,12 +104,8 @@ def mix_of(wanted: Sequence[Wanted], models: tuple[str, ...]) -> Mix:
 
 def room_of(nodes: Sequence[Nodes], mix: Mix) -> Room:
     """What is free on nodes that take work."""
-    if not nodes:
-        return Room(np.zeros(len(mix.shapes)), 0.0, 0.0, 0.0)
-    wide = max(each.gpu_free.shape[1] for each in nodes)
-    rows = Rows.joined([_widened(rows_of(each, mix.models), wide) for each in nodes])
-    open_ = np.concatenate([each.count * each.schedulable for each in nodes]).astype(np.float64)
-    room = np.array([open_ @ rows.fits(shape) for shape in mix.table])
+    rows, open_ = _joined(nodes, mix)
+    room = np.array([open_ @ rows.fits(shape) for shape in mix.table], dtype=np.float64)
     return Room(room, float(open_.sum()), float(open_ @ rows.cpu), float(open_ @ rows.gpu.sum(axis=1)))
 
 
@@ -116,28 +124,9 @@ def to_come(wanted: Sequence[Wanted], mix: Mix, free: Room, load: float) -> floa
     return max((load * (left + taken) - asked) / mean, left / mean, growth)
 
 
-def offers_to_come(mix: Mix, arrivals: float, free: Room) -> Offers:
-    """What nodes are offered of so many instances of the mix, while room declines as it fills."""
-    each = np.full(STRETCHES, arrivals / STRETCHES)
-    rates = expected_offers(mix, each, free.room, free.nodes, decline(mix, each, free))
-    return draw_offers(mix, rates, OFFERS_SEED)
-
-
-def decline(mix: Mix, arrivals: FloatArray, free: Room) -> FloatArray:
-    """Nodes with room for each shape at the start of each stretch, as a share of those now, (s, b).
-
-    (what is still free / what is free)^p of GPUs, of cores for shapes without. 1/2 for shapes of up to one GPU, since
-    nodes fill side by side and have room for another one nearly to the end; more for several, which need room together.
-    """
-    before = np.cumsum(arrivals) - arrivals
-    gpus = float(mix.probability @ mix.demand)
-    last = free.gpu / gpus if gpus else np.inf  # beyond it nothing that asks for GPUs is placed any more
-    gpu = 1.0 - before * gpus / max(free.gpu, 1.0)
-    cpu = 1.0 - np.minimum(before, last) * float(mix.probability @ mix.shapes[:, CPU]) / max(free.cpu, 1.0)
-    count = mix.shapes[:, COUNT][:, None]
-    left = np.clip(np.where(count > 0, gpu[None, :], cpu[None, :]), 0.0, 1.0)
-    declined: FloatArray = np.maximum(left ** (CONCAVE + SEVERAL * np.maximum(count - 1, 0)), LEAST_LEFT)
-    return declined
+def offers_to_come(mix: Mix, arrivals: FloatArray, free: Room, decline: FloatArray | None) -> Offers:
+    """What a node is offered of the arrivals in each stretch, (b,), while room declines, (s, b), or stays as it is."""
+    return draw_offers(mix, expected_offers(mix, arrivals, free.room, free.nodes, decline), OFFERS_SEED)
 
 
 def distance(one: Mix, other: Mix) -> float:
@@ -152,6 +141,22 @@ def distance(one: Mix, other: Mix) -> float:
 def _demand(one: Wanted, gpus: bool) -> int:
     count, milli = gpus_of(one.gpu)
     return count * milli if gpus else one.requests.get("cpu", 0)
+
+
+def _evenly(arrivals: float) -> FloatArray:
+    return np.full(STRETCHES, arrivals / STRETCHES)
+
+
+def _joined(nodes: Sequence[Nodes], mix: Mix) -> tuple[Rows, FloatArray]:
+    """All rows, and how many nodes that take work each of them is, (g,)."""
+    wide = max((each.gpu_free.shape[1] for each in nodes), default=0)
+    none = np.zeros(0, dtype=np.int64)
+    rows = Rows.joined(
+        [Rows(none, none, none, np.zeros((0, wide), dtype=np.int64))]
+        + [_widened(rows_of(each, mix.models), wide) for each in nodes]
+    )
+    open_ = np.concatenate([none, *(each.count * each.schedulable for each in nodes)])
+    return rows, open_.astype(np.float64)
 
 
 def _widened(rows: Rows, gpus: int) -> Rows:

@@ -46,6 +46,10 @@ class Rows:
         """Some of them."""
         return Rows(self.cpu[rows], self.memory[rows], self.model[rows], self.gpu[rows])
 
+    def put(self, row: int, one: Rows) -> None:
+        """Replace a row by the only one of `one`; for rows that nobody else holds."""
+        self.cpu[row], self.memory[row], self.gpu[row] = one.cpu[0], one.memory[0], one.gpu[0]
+
     def fits(self, shape: IntArray) -> BoolArray:
         """Which have room for one of a shape as in `Mix.table`, (g,)."""
         room: BoolArray = (self.cpu >= shape[CPU]) & (self.memory >= shape[MEMORY])

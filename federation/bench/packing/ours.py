@@ -2,35 +2,34 @@
 
 At each of `STRETCHES` moments of the run the nodes with room for each shape are counted, offers for the rest of the run
 are drawn, and every node is worth what it would still take of them; a pod goes where V(after) + demand - V(before) is
-highest. How room will decline is foreseen by running the rule itself on the forecast: other seeds' arrivals and a
-quarter of the nodes, `ROUNDS` times, each with the decline that the rounds before have shown. One set of constants for
-every variant; nothing of the measured seed is known but what has arrived.
+highest. The mix is learned from other seeds' arrivals, and how room will decline is foreseen from an empty fleet. Mix,
+offers and foresight are the service's own functions (`federation.nodes`); only the judging of nodes is compiled here,
+and a test holds it to the service's. One set of constants for every variant; nothing of the measured seed is known but
+what has arrived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numba
 import numpy as np
 
-from federation.bench.packing.fleet import Fleet, best_node, run_course
-from federation.bench.packing.trace import Arrivals, Trace, draw_arrivals
+from federation.bench.packing.fleet import Fleet, best_node
+from federation.bench.packing.trace import Trace, draw_arrivals
+from federation.nodes.foresee import Question, foresee, sampled
 from federation.nodes.kernels import count_fitting, fill_value, has_room, mark, use
 from federation.nodes.mix import COUNT, CPU, Mix
-from federation.nodes.offers import Offers, draw_offers, expected_offers
+from federation.nodes.offers import STRETCHES, Offers
+from federation.nodes.outlook import Room, offers_to_come
+from federation.nodes.rows import Rows
 from federation.snapshot import GPU_WHOLE
 from prewarm.domain import FloatArray, IntArray
 
-STRETCHES = 26
-ROUNDS = 3
-PART = 4
 FORECAST_SEEDS = (100, 101)
-OFFERS_SEED = 5
 _MEMO = 1 << 20
-_HALF_NODE = 0.5
 _compile = numba.njit(cache=True)
 
 
@@ -101,18 +100,16 @@ judge_rows = cast("Callable[..., None]", _compile(_judge_rows))
 
 @dataclass(slots=True)
 class Foreseen:
-    """The rule for one run. expected: arrivals. room: (s, STRETCHES) nodes with room as foreseen, None: as now."""
+    """The rule for one run. expected: arrivals. decline: (s, STRETCHES) of room, foreseen from the start, or None."""
 
     mix: Mix
     expected: float
-    room: FloatArray | None = None
-    seen: FloatArray = field(init=False)
-    _offers: Offers | None = None
+    decline: FloatArray | None = None
+    offers: Offers | None = None
     _stretch: int = -1
     _memo: tuple[IntArray, FloatArray] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.seen = np.zeros((len(self.mix.shapes), STRETCHES))
         self._memo = (np.zeros(_MEMO, dtype=np.int64), np.zeros(_MEMO))
 
     def begin(self, fleet: Fleet, came: int) -> bool:
@@ -121,18 +118,16 @@ class Foreseen:
         if stretch == self._stretch:
             return False
         self._stretch = stretch
-        now = count_fitting(fleet.nodes, fleet.gpus, fleet.table).astype(np.float64)
-        self.seen[:, stretch] = now
-        arrivals = np.full(STRETCHES - stretch, self.expected / STRETCHES)
-        rates = expected_offers(self.mix, arrivals, now, len(fleet.nodes), self._decline(stretch))
-        self._offers = draw_offers(self.mix, rates, OFFERS_SEED)
+        left = np.full(STRETCHES - stretch, self.expected / STRETCHES)
+        later = None if self.decline is None else self.decline[:, stretch:] / self.decline[:, stretch : stretch + 1]
+        self.offers = offers_to_come(self.mix, left, room_now(fleet, self.mix), later)
         self._memo[0][:] = 0
         return True
 
     def judge(self, fleet: Fleet, shape: int, nodes: IntArray) -> None:
         """By the change of what the forecast could still fill."""
-        assert self._offers is not None
-        offers, out = (self._offers.table, self._offers.spans), (fleet.score[shape], fleet.device[shape], nodes)
+        assert self.offers is not None
+        offers, out = (self.offers.table, self.offers.spans), (fleet.score[shape], fleet.device[shape], nodes)
         least = int(self.mix.shapes[self.mix.shapes[:, COUNT] > 0, CPU].min())
         judge_rows((fleet.nodes, fleet.gpus), fleet.table[shape], offers, least, self._memo, out)
 
@@ -140,11 +135,18 @@ class Foreseen:
         """The best."""
         return best_node(fleet, shape)
 
-    def _decline(self, stretch: int) -> FloatArray | None:
-        if self.room is None:
-            return None
-        later = np.maximum(self.room[:, stretch:], _HALF_NODE)
-        return later / later[:, :1]
+
+def room_now(fleet: Fleet, mix: Mix) -> Room:
+    """What is free on the nodes of a run."""
+    room = count_fitting(fleet.nodes, fleet.gpus, mix.table).astype(np.float64)
+    return Room(room, float(len(fleet.nodes)), float(fleet.nodes[:, CPU].sum()), float(fleet.gpus.sum()))
+
+
+def learned_mix(trace: Trace, ratio: float, seeds: Sequence[int] = FORECAST_SEEDS) -> Mix:
+    """The shapes as often as they came in other seeds' arrivals."""
+    came = [np.bincount(draw_arrivals(trace, seed, ratio).shape, minlength=len(trace.mix.shapes)) for seed in seeds]
+    total = np.sum(came, axis=0)
+    return replace(trace.mix, probability=total / total.sum())
 
 
 def expected_arrivals(trace: Trace, ratio: float, seeds: Sequence[int] = FORECAST_SEEDS) -> float:
@@ -152,25 +154,9 @@ def expected_arrivals(trace: Trace, ratio: float, seeds: Sequence[int] = FORECAS
     return float(np.mean([len(draw_arrivals(trace, seed, ratio).shape) for seed in seeds]))
 
 
-def foresee_room(trace: Trace, ratio: float, seeds: Sequence[int] = FORECAST_SEEDS) -> FloatArray:
-    """Nodes with room for each shape over the run, (s, STRETCHES), from simulating the forecast."""
-    room: FloatArray | None = None
-    for _ in range(ROUNDS):
-        runs = []
-        for at, seed in enumerate(seeds):
-            part = part_of(trace, draw_arrivals(trace, seed, ratio), at)
-            rule = Foreseen(trace.mix, float(len(part.shape)), room)
-            run_course(trace, part, rule)
-            runs.append(rule.seen)
-        seen: FloatArray = np.mean(runs, axis=0)
-        room = seen if room is None else (room + seen) / 2
-    assert room is not None
-    return room
-
-
-def part_of(trace: Trace, arrivals: Arrivals, offset: int) -> Arrivals:
-    """Every fourth arrival on a quarter of the nodes, loaded as the whole is."""
-    nodes = arrivals.order[: len(arrivals.order) // PART]
-    shape = arrivals.shape[offset % PART :: PART]
-    share = trace.gpus[nodes].sum() / trace.capacity * len(arrivals.shape)
-    return Arrivals(shape[: max(1, int(min(share, len(shape))))], nodes)
+def foresee_room(trace: Trace, mix: Mix, expected: float) -> FloatArray:
+    """How room declines from an empty fleet on, (s, STRETCHES), as the service foresees it."""
+    rows = Rows(trace.nodes[:, 0], trace.nodes[:, 1], trace.nodes[:, 2], trace.gpus)
+    sample = sampled(rows, np.ones(len(rows)))
+    share = float(sample.gpu.sum()) / trace.capacity
+    return foresee(Question(sample, mix, expected * share))

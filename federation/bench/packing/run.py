@@ -16,7 +16,7 @@ import numpy as np
 from federation.bench.packing.baselines import AnyNode, Gradient, Scored
 from federation.bench.packing.bound import allocation_bound
 from federation.bench.packing.fleet import Course, Rule, run_course
-from federation.bench.packing.ours import Foreseen, expected_arrivals, foresee_room
+from federation.bench.packing.ours import Foreseen, expected_arrivals, foresee_room, learned_mix
 from federation.bench.packing.trace import Trace, checksums, draw_arrivals, read_trace, typical_shapes
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
 from prewarm.domain import FloatArray, IntArray, PrewarmError
@@ -104,15 +104,15 @@ def _published_rule(name: str, typical: tuple[IntArray, FloatArray], seed: int) 
 
 def _upper_bounds(case: _Case, seeds: range, values: Values) -> list[float]:
     """Ours, with and without foreseen room, and the bound of each seed, in %; a bound below a policy is an error."""
-    expected = expected_arrivals(case.trace, case.ratio)
-    room = foresee_room(case.trace, case.ratio) if case.ours else None
+    expected, mix = expected_arrivals(case.trace, case.ratio), learned_mix(case.trace, case.ratio)
+    decline = foresee_room(case.trace, mix, expected) if case.ours else None
     bounds = []
     for seed in seeds:
         arrivals = draw_arrivals(case.trace, seed, case.ratio)
         came = np.bincount(arrivals.shape, minlength=len(case.trace.mix.shapes))
         bounds.append(100 * allocation_bound(case.trace, came))
-        for name, foreseen in _ours(room, seed) if case.ours else ():
-            course = run_course(case.trace, arrivals, Foreseen(case.trace.mix, expected, foreseen))
+        for name, foreseen in _ours(decline, seed) if case.ours else ():
+            course = run_course(case.trace, arrivals, Foreseen(mix, expected, foreseen))
             _check(case, course)
             values.setdefault((case.name, name), []).append(course.at(case.percent))
         at = seed - seeds.start
@@ -124,9 +124,9 @@ def _upper_bounds(case: _Case, seeds: range, values: Values) -> list[float]:
     return bounds
 
 
-def _ours(room: FloatArray | None, seed: int) -> list[tuple[str, FloatArray | None]]:
+def _ours(decline: FloatArray | None, seed: int) -> list[tuple[str, FloatArray | None]]:
     """The rule, and on the first seeds what it would be without foreseen room."""
-    shown = [(OURS, room)]
+    shown = [(OURS, decline)]
     return [*shown, ("future fill, room as now", None)] if seed < FIRST_SEED + QUICK_SEEDS else [*shown]
 
 

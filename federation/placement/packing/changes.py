@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from federation.nodes.change import Measure, gain, shape_row
-from federation.nodes.rows import Rows
+from federation.nodes.rows import MIB, Rows
+from federation.placement.fleet.blocks import Frame
 from federation.placement.fleet.compiled import FleetColumns
-from federation.placement.packing.states import StateTable
 from federation.placement.workload import GpuNeed, Workload
-from prewarm.domain import BoolArray, FloatArray, IntArray
+from federation.snapshot import CPU, MEMORY
+from prewarm.domain import BoolArray, FloatArray
 
-MOST_STATES = 60_000
-"""States that are remembered before everything is forgotten and learned anew."""
 MOST_FIGURES = 4_000_000
 """Judgements that are remembered, 8 bytes each; the shapes that were not asked for longest go first."""
 AT_A_TIME = 512
@@ -38,9 +37,9 @@ def shape_of(requests: Mapping[str, int], gpu: GpuNeed) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """States that nobody has judged for a shape yet, from number `start` of `table` on. A value: judge it anywhere."""
+    """States that nobody has judged for a shape yet, from number `start` on. A value: judge it anywhere."""
 
-    table: StateTable
+    frame: Frame
     shape: Shape
     start: int
     rows: Rows
@@ -61,19 +60,13 @@ class Changes:
     measure: Measure
     patient: bool = True
     behind: set[Shape] = field(default_factory=set)
-    _table: StateTable | None = None
-    _frame: object = None
+    _frame: Frame | None = None
     _gains: dict[Shape, FloatArray] = field(default_factory=dict)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Those that are remembered, the one asked for last at the end."""
         return tuple(self._gains)
-
-    @property
-    def states(self) -> int:
-        """States that were ever seen since it began anew."""
-        return 0 if self._table is None else len(self._table)
 
     def best(self, fleet: FleetColumns, workload: Workload, able: BoolArray) -> FloatArray | None:
         """The highest gain over the rows of each cluster that take an instance, (C,); -inf where none does.
@@ -88,38 +81,36 @@ class Changes:
 
     def of(self, fleet: FleetColumns, workload: Workload) -> FloatArray:
         """Gain on one node of each row, (N,); NaN where nobody judged it yet or it does not fit."""
-        table = self._current(fleet)
-        numbers = table.of(fleet.blocks)
+        states = len(self._followed(fleet).states)
         shape = shape_of(workload.requests, workload.gpu)
         known = self._gains.pop(shape, np.zeros(0))
-        lacking = len(table) - len(known)
+        lacking = states - len(known)
         if lacking and self.patient:
-            rows = table.rows(slice(len(known), None), self._models(fleet))
+            rows = self._nodes(fleet, len(known), states)
             known = np.concatenate([known, _judged(rows, shape, self.measure)])
         elif lacking:
             self.behind.add(shape)
         self._keep(shape, known)
-        if len(known) < len(table):
-            known = np.concatenate([known, np.full(len(table) - len(known), np.nan)])
-        gains: FloatArray = known[numbers]
+        if len(known) < states:
+            known = np.concatenate([known, np.full(states - len(known), np.nan)])
+        gains: FloatArray = known[fleet.numbers]
         return gains
 
     def missing(self, fleet: FleetColumns, shapes: Iterable[Shape]) -> Task | None:
         """The next piece of what is not judged for these shapes over this fleet, in their order; None: all is."""
-        table = self._current(fleet)
-        table.of(fleet.blocks)
+        frame = self._followed(fleet)
         for shape in shapes:
-            start = len(self._gains.get(shape, ()))
-            if start < len(table):
-                span = slice(start, start + AT_A_TIME)
-                return Task(table, shape, start, table.rows(span, self._models(fleet)), self.measure)
+            start, stop = len(self._gains.get(shape, ())), len(frame.states)
+            if start < stop:
+                rows = self._nodes(fleet, start, min(start + AT_A_TIME, stop))
+                return Task(frame, shape, start, rows, self.measure)
             self.behind.discard(shape)
         return None
 
     def learn(self, task: Task, gains: FloatArray) -> None:
         """Remember what a task found; what no longer fits in is dropped."""
         known = self._gains.get(task.shape, np.zeros(0))
-        if task.table is self._table and len(known) == task.start:
+        if task.frame is self._frame and len(known) == task.start:
             self._gains.pop(task.shape, None)
             self._keep(task.shape, np.concatenate([known, gains]))
 
@@ -131,21 +122,20 @@ class Changes:
                 break
             total -= len(self._gains.pop(old))
 
-    def _models(self, fleet: FleetColumns) -> IntArray:
-        """Number of the GPU model of each kind of node among the mix's, one beyond the last for others, (K,)."""
+    def _nodes(self, fleet: FleetColumns, start: int, stop: int) -> Rows:
+        """States as nodes; their GPU models are those of the mix, one beyond the last for others."""
         number = {name: at for at, name in enumerate(self.measure.mix.models)}
-        table = fleet.frame.table
-        found = [number.get(table.gpu_model(kind) or "", len(number)) for kind in range(len(table))]
-        return np.array(found, dtype=np.int64)
+        kinds, states = fleet.frame.table, fleet.frame.states.rows.part(start, stop)
+        models = np.array([number.get(kinds.gpu_model(at) or "", len(number)) for at in range(len(kinds))])
+        gpu = states.gpu_free.astype(np.int64)
+        return Rows(states.free[CPU], states.free[MEMORY] // MIB, models[states.class_of], gpu)
 
-    def _current(self, fleet: FleetColumns) -> StateTable:
-        """The table for this fleet; a new one where columns changed their meaning or it has grown too large."""
-        table = self._table
-        if table is None or self._frame is not fleet.frame or len(table) > MOST_STATES:
-            table = self._table = StateTable(fleet.frame.gpus)
+    def _followed(self, fleet: FleetColumns) -> Frame:
+        """The frame of this fleet; where it is another one than before, numbers of states mean something else."""
+        if self._frame is not fleet.frame:
             self._frame = fleet.frame
             self._gains.clear()
-        return table
+        return self._frame
 
 
 def _judged(rows: Rows, shape: Shape, measure: Measure) -> FloatArray:

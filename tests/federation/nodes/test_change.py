@@ -37,7 +37,7 @@ def fragment_gain(nodes: Rows, need: GpuNeed, mix: Mix) -> tuple[list[float], li
 def fill_gain(nodes: Rows, need: GpuNeed, mix: Mix, arrivals: float) -> list[float]:
     """The gain of future fill for an instance of one core, where every node has room for every shape."""
     free = Room(np.full(len(mix.shapes), float(len(nodes))), float(len(nodes)), 1e9, 1e9)
-    offers = offers_to_come(mix, arrivals, free)
+    offers = offers_to_come(mix, np.array([arrivals]), free, None)
     found: list[float] = gain(nodes, shape_row({"cpu": 1_000}, need, mix), FutureFill(mix, offers))[0].tolist()
     return found
 

@@ -8,10 +8,11 @@ import pytest
 from federation.bench.packing.baselines import AnyNode, Gradient, Scored
 from federation.bench.packing.bound import allocation_bound
 from federation.bench.packing.fleet import Rule, run_course
-from federation.bench.packing.ours import STRETCHES, Foreseen, expected_arrivals, foresee_room, part_of
-from federation.bench.packing.run import PUBLISHED, RULES
+from federation.bench.packing.ours import FORECAST_SEEDS, Foreseen, expected_arrivals, foresee_room, learned_mix
+from federation.bench.packing.run import FIRST_SEED, PUBLISHED, RULES, SEEDS
 from federation.bench.packing.trace import Arrivals, Trace, draw_arrivals, read_trace, typical_shapes
 from federation.nodes.mix import Mix, any_model
+from federation.nodes.offers import STRETCHES
 from prewarm.domain import InputError
 
 SHAPES = np.array(
@@ -142,21 +143,16 @@ def test_our_rule_decides_from_what_has_come() -> None:
     assert np.array_equal(whole, alone)
 
 
-def test_foreseen_room_only_falls_in_the_long_run() -> None:
-    trace = small_trace(nodes=48, pods=400)
-    room = foresee_room(trace, 1.3)
-    assert room.shape == (len(SHAPES), STRETCHES)
-    assert (room[:, -1] <= room[:, 0]).all()
-    assert room.max() <= 48 // 4
-
-
-def test_a_part_is_loaded_like_the_whole() -> None:
-    trace = small_trace(nodes=48, pods=400)
-    arrivals = draw_arrivals(trace, 5, 1.3)
-    part = part_of(trace, arrivals, 1)
-    share = trace.gpus[part.order].sum() / trace.capacity
-    assert len(part.order) == 12
-    assert len(part.shape) <= share * len(arrivals.shape) + 1
+def test_the_mix_is_learned_from_other_seeds_and_foresight_is_of_a_sample() -> None:
+    trace = small_trace(nodes=10, pods=40)
+    mix = learned_mix(trace, 1.3)
+    came = np.concatenate([draw_arrivals(trace, seed, 1.3).shape for seed in FORECAST_SEEDS])
+    assert mix.probability.tolist() == pytest.approx((np.bincount(came, minlength=5) / len(came)).tolist())
+    assert mix.probability.tolist() != trace.mix.probability.tolist()
+    assert not set(FORECAST_SEEDS) & set(range(FIRST_SEED, FIRST_SEED + SEEDS))
+    decline = foresee_room(trace, mix, expected_arrivals(trace, 1.3))
+    assert decline.shape == (len(SHAPES), STRETCHES)
+    assert (decline[:, -1] <= decline[:, 0]).all()
 
 
 def test_published_rows_are_complete() -> None:

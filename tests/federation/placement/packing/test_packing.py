@@ -19,7 +19,6 @@ from federation.placement.factors.table import factors_of
 from federation.placement.filters.examine import examine
 from federation.placement.fleet.follow import follow
 from federation.placement.packing.changes import Changes
-from federation.placement.packing.states import StateTable
 from federation.placement.pipeline import ground
 from federation.placement.scorer import FACTORS
 from federation.placement.terms import Terms
@@ -206,12 +205,3 @@ def test_remembered_changes_are_those_that_would_be_worked_out_anew(
         columns = follow(snapshot, columns)
         anew = Changes(Unfragmented(mix)).of(columns, asked)
         assert np.array_equal(warmed.of(columns, asked), anew, equal_nan=True)
-
-
-def test_states_are_numbered_by_kind_and_room() -> None:
-    columns = follow(fleet(_gpu_cluster("a", (500, 1000), (1000, 500), (1000, 1000)), cluster("b")))
-    table = StateTable(columns.frame.gpus)
-    assert table.of(columns.blocks).tolist() == [0, 0, 1]
-    models = np.zeros(len(columns.frame.table), dtype=np.int64)
-    assert table.rows(slice(None), models).gpu.tolist() == [[1000, 500], [1000, 1000]]
-    assert len(table.rows(slice(1, None), models)) == 1

@@ -1,0 +1,1 @@
+"""Fixed rules: the plain ones that others use, and weighted named factors."""
