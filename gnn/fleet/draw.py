@@ -22,6 +22,8 @@ GIB = 1 << 30
 LEAST_CLUSTERS, MOST_CLUSTERS = 2, 32
 QUESTIONS = 40
 """Events of an episode."""
+CHANGED, LOOKED_AT = 0.2, 0.2
+"""Shares of the events that are changes of what runs, and second looks at it without a change, as the service takes."""
 _SHAPES = ((4_000, 16), (8_000, 32), (16_000, 64), (32_000, 128))
 """Thousandths of cores and GiB of a node."""
 _AMD = NodeClass(labels=(("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")))
@@ -170,7 +172,7 @@ def _resized(workloads: list[Workload], clusters: tuple[Cluster, ...], asked: fl
 
 
 def _events(workloads: list[Workload], rng: np.random.Generator) -> tuple[Event, ...]:
-    """Arrivals in order, a third of the events is a change of one that runs, each lives for half an episode or so."""
+    """Arrivals in order, between them changes of what runs and second looks at it; each lives half an episode or so."""
     events: list[Event] = []
     ends: dict[str, int] = {}
     present: dict[str, Workload] = {}
@@ -179,9 +181,10 @@ def _events(workloads: list[Workload], rng: np.random.Generator) -> tuple[Event,
         gone = tuple(key for key, end in ends.items() if end <= turn and key in present)
         for key in gone:
             del present[key]
-        if present and rng.random() < 0.33:
+        drawn = rng.random()
+        if present and drawn < CHANGED + LOOKED_AT:
             key = sorted(present)[int(rng.integers(len(present)))]
-            one = _changed(present[key], rng)
+            one = _changed(present[key], rng) if drawn < CHANGED else present[key]
         else:
             one = waiting.pop(0)
             ends[one.key] = turn + 1 + int(rng.exponential(QUESTIONS / 2))

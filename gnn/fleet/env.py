@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from federation.placement.scorer import FACTORS, Weighing
 from federation.placement.workload import Workload
@@ -17,6 +18,8 @@ from gnn.forms import Form, Rule, temperature_of, weights_of
 from gnn.graph.build import GraphBuilder
 from gnn.observation import Observation
 from gnn.train.task import Action, PlacementEnv
+
+_OF_MIX = [FACTORS.index("fragmentation"), FACTORS.index("future_fill")]
 
 
 def answer(action: Action, rule: Rule) -> Weighing:
@@ -78,6 +81,7 @@ class FleetEnv(PlacementEnv):
 
     def _begin(self) -> None:
         self.play, self._builder = Play(draw(self._seed, self.kind)), GraphBuilder()
+        self._rng = np.random.default_rng([self._seed, 12])
         self._asked: Open | None = None
         self._seen: Observation | None = None
 
@@ -85,5 +89,17 @@ class FleetEnv(PlacementEnv):
         self._asked = self.play.ask()
         if self._asked is None:
             return None
-        self._seen = self.asks(question_observation(self._asked.question, self._builder))
+        seen = question_observation(self._asked.question, self._builder)
+        self._seen = self.asks(self._with_mix(seen))
         return self._seen
+
+    def _with_mix(self, seen: dict[str, NDArray[Any]]) -> Observation:
+        """Half of the time with some values of the factors that a forecast mix gives, and not the neutral ones.
+
+        They are worth nothing in this world, and a policy must have seen them so as not to be misled by them.
+        """
+        if self._rng.random() < 0.5:
+            return seen
+        values = seen["ask/values"].copy()
+        values[:, _OF_MIX] = self._rng.uniform(0.2, 0.8, (len(values), len(_OF_MIX)))
+        return {**seen, "ask/values": values}

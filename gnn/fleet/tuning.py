@@ -6,7 +6,7 @@ are played.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,25 @@ from gnn.fleet.draw import Episode
 from gnn.fleet.outcome import Judged
 from gnn.fleet.play import Play
 from gnn.forms import Rule
-from prewarm.domain import FloatArray
+from prewarm.settings import FactorWeights
 
 EXPLORED = 0.4
-STEP = 0.5
-"""Standard deviation of the logarithm of a weight, in a step around the best."""
+STEP = 0.15
+"""Standard deviation of a step around the best, of a range."""
 HOTTEST = 0.3
+FIXED = {name: float(getattr(FactorWeights(), name)) for name in ("fragmentation", "future_fill", "warm")}
+"""Not tuned, since nothing in this world makes them worth anything: no mix is forecast, and starts cost nothing."""
+RANGES = {
+    "fit": (0.0, 4.0),
+    "network": (0.0, 12.0),
+    "price": (0.0, 12.0),
+    "headroom": (0.0, 4.0),
+    "steadiness": (1.0, 4.0),
+    "risk": (0.5, 2.0),
+}
+"""In the unit of the settings. Steadiness and risk keep what a service needs that asks again every few seconds and may
+lose a cluster, which no episode shows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +75,21 @@ def trials(episodes: Sequence[Episode], start: Rule, number: int, rng: np.random
 
 
 def _drawn(rng: np.random.Generator) -> Rule:
-    weights = rng.exponential(1.0, len(FACTORS)) * (rng.random(len(FACTORS)) < 0.7)
-    return _rule(weights, HOTTEST * rng.random() * (rng.random() < 0.3))
+    weights = {name: rng.uniform(*span) for name, span in RANGES.items()}
+    return rule_of(weights, HOTTEST * rng.random() * (rng.random() < 0.3))
 
 
 def _near(rule: Rule, rng: np.random.Generator) -> Rule:
-    steps = np.exp(STEP * rng.standard_normal(len(FACTORS)))
-    weights = (np.array(rule.weights) + 0.003 * (rng.random(len(FACTORS)) < 0.3)) * steps
-    heat = float(np.clip(rule.temperature + 0.05 * rng.standard_normal() * (rng.random() < 0.3), 0.0, HOTTEST))
-    return _rule(weights, heat)
+    total = FIXED["future_fill"] / rule.weights[FACTORS.index("future_fill")]  # weights are kept as shares
+    weights = {}
+    for name, (low, high) in RANGES.items():
+        step = STEP * (high - low) * rng.standard_normal() * (rng.random() < 0.5)
+        weights[name] = float(np.clip(rule.weights[FACTORS.index(name)] * total + step, low, high))
+    heat = float(np.clip(rule.temperature + 0.05 * rng.standard_normal() * (rng.random() < 0.2), 0.0, HOTTEST))
+    return rule_of(weights, heat)
 
 
-def _rule(weights: FloatArray, temperature: float) -> Rule:
-    total = float(weights.sum())
-    named = weights / total if total > 0 else np.full(len(FACTORS), 1.0 / len(FACTORS))
-    return Rule(tuple(round(float(one), 4) for one in named), round(temperature, 3))
+def rule_of(weights: Mapping[str, float], temperature: float = 0.0) -> Rule:
+    """Weights in the unit of the settings, as shares in the order of the factors; those not named are `FIXED`."""
+    named = np.array([{**FIXED, **weights}[name] for name in FACTORS])
+    return Rule(tuple(round(float(one), 5) for one in named / named.sum()), round(temperature, 3))
