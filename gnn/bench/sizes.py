@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gnn.sizes.bound import Clairvoyant
-from gnn.sizes.contest import LEARNED, Figures, compared, contenders, paired
+from gnn.sizes.measure.bound import Clairvoyant
+from gnn.sizes.measure.contest import LEARNED, Figures, compared, contenders, paired
 from gnn.sizes.world import EVALUATION_SEEDS, SIZES
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
 

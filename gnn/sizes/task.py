@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gnn.forms import Form, Rule
-from gnn.sizes.answer import Asked
-from gnn.sizes.env import SizesEnv
+from gnn.sizes.learning.answer import Asked
+from gnn.sizes.learning.env import SizesEnv
+from gnn.sizes.learning.teacher import Priced
 from gnn.sizes.play import Offer, OneByOne, Policy, offers, take
 from gnn.sizes.rules.factors import FACTORS
 from gnn.sizes.rules.holes import Holes
 from gnn.sizes.rules.weighted import Settings, tuned, weighted
-from gnn.sizes.teacher import Priced
 from gnn.sizes.world import draw_world, latency_ms
 from gnn.train.task import Act, Verdict
 from prewarm.domain import IntArray

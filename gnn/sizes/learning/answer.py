@@ -11,14 +11,14 @@ import numpy as np
 from gnn.forms import Form, Rule, scores_of
 from gnn.observation import Observation
 from gnn.sizes.admission import Admitting
-from gnn.sizes.observe import Observer
+from gnn.sizes.learning.observe import Observer
 from gnn.sizes.play import OneByOne, Policy, Question
 from gnn.sizes.rules.weighted import Settings, tuned
 from gnn.sizes.world import World
 from gnn.student import read_student
 from prewarm.domain import Float32Array
 
-WEIGHTS_FILE = Path(__file__).parents[1] / "models" / "placement-sizes.npz"
+WEIGHTS_FILE = Path(__file__).parents[2] / "models" / "placement-sizes.npz"
 Act = Callable[[Observation], Float32Array]
 
 

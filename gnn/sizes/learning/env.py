@@ -14,12 +14,12 @@ import numpy as np
 from gnn.forms import Form
 from gnn.observation import Observation
 from gnn.sizes.admission import known_values, worth_it
-from gnn.sizes.answer import answered
-from gnn.sizes.observe import Observer
+from gnn.sizes.learning.answer import answered
+from gnn.sizes.learning.observe import Observer
+from gnn.sizes.learning.teacher import best_of, misjudged, placed_row, weights_for
 from gnn.sizes.play import offers, question, take
 from gnn.sizes.rules.factors import FACTORS
 from gnn.sizes.rules.weighted import Settings
-from gnn.sizes.teacher import best_of, misjudged, placed_row, weights_for
 from gnn.sizes.world import REQUESTS, draw_world
 from gnn.train.task import Action, PlacementEnv
 from prewarm.domain import IntArray

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnn.sizes.admission import Admitting
-from gnn.sizes.answer import WEIGHTS_FILE, learned
-from gnn.sizes.bound import Clairvoyant, clairvoyant
+from gnn.sizes.learning.answer import WEIGHTS_FILE, learned
+from gnn.sizes.learning.teacher import Priced
+from gnn.sizes.measure.bound import Clairvoyant, clairvoyant
+from gnn.sizes.measure.tune import PRICE
 from gnn.sizes.peers.sets import peer
 from gnn.sizes.play import Optimal, Played, Policy, play
 from gnn.sizes.rules.plain import plain_rules
 from gnn.sizes.rules.weighted import LOOK_AHEAD, Settings, tuned, weighted
 from gnn.sizes.rules.weighted import admitting as rule_admitting
-from gnn.sizes.teacher import Priced
-from gnn.sizes.tune import PRICE
 from gnn.sizes.world import draw_world
 from prewarm.domain import FloatArray, PrewarmError
 

@@ -3,7 +3,7 @@
 Random draws first, then steps around the best four; every trial plays the same worlds. What is least: mean over sizes
 of (ratio - 1) + 10 x (share of the clairvoyant's requests that is lost), which trades about as the goals do.
 
-    python -m gnn.sizes.tune trials.jsonl --seconds 300 --write
+    python -m gnn.sizes.measure.tune trials.jsonl --seconds 300 --write
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gnn.sizes.bound import clairvoyant
+from gnn.sizes.measure.bound import clairvoyant
 from gnn.sizes.play import Policy, play
 from gnn.sizes.rules.holes import Holes
 from gnn.sizes.rules.weighted import TUNED_FILE, Settings, admitting

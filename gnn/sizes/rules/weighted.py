@@ -1,4 +1,4 @@
-"""Weighted named factors: the rule that a policy's action is relative to, tuned on training seeds by `gnn.sizes.tune`.
+"""Weighted named factors: the rule that a policy's action is relative to, tuned on training seeds by `gnn.sizes.measure.tune`.
 
 With weights on `near` and `below` only it is the look-ahead over the tree without a price of holes, a row of its own.
 """

@@ -7,13 +7,13 @@ import pytest
 
 from gnn.forms import Form
 from gnn.observation import unfit
-from gnn.sizes.answer import Asked, answered, asked
-from gnn.sizes.env import MOST_SIZE, SizesEnv
-from gnn.sizes.observe import Observer
+from gnn.sizes.learning.answer import Asked, answered, asked
+from gnn.sizes.learning.env import MOST_SIZE, SizesEnv
+from gnn.sizes.learning.observe import Observer
+from gnn.sizes.learning.teacher import Priced, best_of
 from gnn.sizes.play import OneByOne, play, question
 from gnn.sizes.rules.weighted import admitting
 from gnn.sizes.task import SizesTask, lost, moments
-from gnn.sizes.teacher import Priced, best_of
 from gnn.sizes.world import draw_world
 from gnn.train.questions import zero
 from tests.gnn.sizes.builders import PRICED, chain, line, offer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnn.sizes.bound import by_program, by_random_orders, by_sum, clairvoyant, packs
+from gnn.sizes.measure.bound import by_program, by_random_orders, by_sum, clairvoyant, packs
 from gnn.sizes.play import OneByOne, Optimal, play
 from gnn.sizes.rules.plain import cheapest_link
 from gnn.sizes.world import World, draw_world

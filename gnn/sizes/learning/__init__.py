@@ -1,0 +1,1 @@
+"""What a policy sees, how its action is read, the teacher, and the environment."""
