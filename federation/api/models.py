@@ -74,6 +74,8 @@ class PlacedRow(Answer):
     ready: dict[str, int]
     decision: str | None
     since: Time
+    trouble: str | None
+    """What stands in the way of placing it as wanted; null where nothing does."""
 
 
 class PlacedList(Answer):

@@ -65,12 +65,12 @@ async def list_placements(call: Call[FleetDesk]) -> object:
     desk = call.service
     snapshot = desk.look()
     keys = [key for key in sorted(desk.placed) if query.cursor is None or key > query.cursor]
-    rows = [_row(desk.placed[key], snapshot) for key in keys[: query.limit]]
+    rows = [_row(desk.placed[key], snapshot, desk.troubles.get(key)) for key in keys[: query.limit]]
     following = keys[query.limit - 1] if len(keys) > query.limit else None
     return {"placements": rows, "next": following}
 
 
-def _row(placed: Placed, snapshot: Snapshot) -> dict[str, object]:
+def _row(placed: Placed, snapshot: Snapshot, trouble: str | None) -> dict[str, object]:
     here = {one.name: one.running[placed.key] for one in snapshot.clusters if placed.key in one.running}
     try:
         workload = placed.manifest.workload
@@ -84,6 +84,7 @@ def _row(placed: Placed, snapshot: Snapshot) -> dict[str, object]:
         "ready": {name: one.ready for name, one in here.items()},
         "decision": placed.decision,
         "since": rfc3339(placed.at),
+        "trouble": trouble,
     }
 
 

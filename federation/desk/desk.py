@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -49,6 +50,14 @@ class FleetView(Protocol):
         ...
 
 
+class Decided(Protocol):
+    """Counts decisions."""
+
+    def saw(self, placed: int, unplaced: int, seconds: float) -> None:
+        """One decision: instances placed and not, and how long it took."""
+        ...
+
+
 @dataclass(slots=True)
 class FleetDesk:
     """One fleet. `carrier` and `clients` are there where clusters can be written to."""
@@ -66,6 +75,10 @@ class FleetDesk:
     said: dict[str, Said] = field(default_factory=dict)
     links: tuple[Link, ...] | None = None
     """The network as it was set through the API; None where the configuration's holds."""
+    troubles: dict[str, str] = field(default_factory=dict)
+    """By workload that is kept placed, what stands in the way of placing it as wanted."""
+    metrics: Decided | None = None
+    """Who counts decisions."""
     under_way: set[str] = field(default_factory=set)
     """Workloads that are being carried out or ended now; nobody decides about them meanwhile."""
     _tasks: set[asyncio.Future[Any]] = field(default_factory=set)
@@ -82,13 +95,20 @@ class FleetDesk:
 
     def ask(self, workload: Workload) -> Placement:
         """What would be decided."""
-        self.look()
-        return self._told(self.placer.ask(workload, terms=self._terms(workload), now=self.now()), workload)
+        return self._timed(self.placer.ask, workload)
 
     def decide(self, workload: Workload) -> Placement:
         """Decide, and hold the room."""
+        return self._timed(self.placer.place, workload)
+
+    def _timed(self, asked: Callable[..., Placement], workload: Workload) -> Placement:
+        began = time.perf_counter()
         self.look()
-        return self._told(self.placer.place(workload, terms=self._terms(workload), now=self.now()), workload)
+        placement = asked(workload, terms=self._terms(workload), now=self.now())
+        if self.metrics is not None:
+            placed = sum(share.replicas for share in placement.shares)
+            self.metrics.saw(placed, placement.unplaced, time.perf_counter() - began)
+        return self._told(placement, workload)
 
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""

@@ -27,12 +27,12 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 15.0, 600.0
 
 
 class Minder:
-    """The rounds of one desk. `troubles`: by workload, what stood in the way last."""
+    """The rounds of one desk; what stood in the way of a workload last is told to the desk."""
 
     def __init__(self, desk: FleetDesk) -> None:
         self._desk = desk
         self._pauses: dict[str, tuple[float, float]] = {}
-        self.troubles: dict[str, str] = {}
+        self.troubles = desk.troubles
         self.accidents = 0
         """Rounds that ended by an error of ours."""
 

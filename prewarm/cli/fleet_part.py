@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from federation.api import fleet_routes
 from federation.desk.desk import FleetDesk
+from federation.desk.telemetry import Accidents, DeskMetrics, FleetCollector
 from prewarm.api import Mounted
 from prewarm.domain import Applier
 from prewarm.http.auth import Review
@@ -33,3 +34,10 @@ class FleetPart:
     def mounted(self) -> Mounted:
         """Its part of the API."""
         return Mounted(fleet_routes(), self.desk, self.review)
+
+
+def measure(desk: FleetDesk, accidents: Accidents) -> None:
+    """Show the fleet among the service's metrics."""
+    registry = desk.demand.metrics.registry
+    desk.metrics = DeskMetrics(registry)
+    registry.register(FleetCollector(desk, accidents))

@@ -29,7 +29,7 @@ from federation.live import live_fleet
 from federation.members.api import Api, MemberError
 from federation.placement.placer import Placer
 from federation.pools.tick.value import Callers
-from prewarm.cli.fleet_part import FleetPart
+from prewarm.cli.fleet_part import FleetPart, measure
 from prewarm.domain import FunctionKey, Int32Array
 from prewarm.http.auth import CHALLENGE, Right
 from prewarm.http.problem import ProblemError
@@ -117,7 +117,12 @@ async def real_fleet(
             review=TokenRights(desk),
             configure=view.configure,
         )
-        part.tasks = {"fleet": _as_long_as(live.task), "place": Minder(desk).run(), "outlook": Outlooks(desk).run()}
+        minder, outlooks = Minder(desk), Outlooks(desk)
+        measure(
+            desk,
+            lambda: {"members": live.members.accidents, "place": minder.accidents, "outlook": outlooks.accidents},
+        )
+        part.tasks = {"fleet": _as_long_as(live.task), "place": minder.run(), "outlook": outlooks.run()}
         try:
             yield part
         finally:

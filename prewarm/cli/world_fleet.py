@@ -15,7 +15,7 @@ from federation.pools.tick.fleet_tick import FleetPlan
 from federation.pools.tick.value import Callers
 from federation.sim.embedded import EmbeddedFleet
 from federation.snapshot import Cluster, MemberState, Snapshot
-from prewarm.cli.fleet_part import FleetPart
+from prewarm.cli.fleet_part import FleetPart, measure
 from prewarm.domain import Decision
 from prewarm.loop.fleet import Fleet
 from prewarm.loop.view import TickView
@@ -80,4 +80,6 @@ async def simulated_fleet(world: World, ground: EmbeddedFleet, fleet: Fleet, sto
     async def carry(plan: FleetPlan) -> None:
         ground.apply(plan, plan.tick.now, kept_alive=world.kept_alive())
 
-    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry), {"outlook": Outlooks(desk).run()})
+    outlooks = Outlooks(desk)
+    measure(desk, lambda: {"outlook": outlooks.accidents})
+    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry), {"outlook": outlooks.run()})
