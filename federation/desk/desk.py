@@ -10,17 +10,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from federation.apply.around.drain import Cordon
 from federation.apply.rollout.carry import Carrier
 from federation.desk.learned import Learned
-from federation.desk.mixed import UNKNOWN, Mixed
+from federation.desk.mixed import Mixed, terms_with, told
 from federation.desk.records import Placed, Records, Said
 from federation.members.api import Api
 from federation.placement.answer import Placement
-from federation.placement.packing.weights import packing_policy
 from federation.placement.placer import Placer
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
@@ -108,7 +107,7 @@ class FleetDesk:
         if self.metrics is not None:
             placed = sum(share.replicas for share in placement.shares)
             self.metrics.saw(placed, placement.unplaced, time.perf_counter() - began)
-        return self._told(placement, workload)
+        return told(self.mixed, placement, workload)
 
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""
@@ -164,21 +163,14 @@ class FleetDesk:
 
     def _terms(self, workload: Workload) -> Terms:
         """What holds for a decision on this workload now."""
-        mixed, policy = self.mixed, self.demand.settings.placement
-        return Terms(
-            policy=packing_policy(policy, workload.gpu, foreseen=mixed is not None),
+        terms = Terms(
+            policy=self.demand.settings.placement,
             scorer=self.scorer,
             mode=self.demand.told.modes.of(workload.key),
             overrides=tuple(self.demand.active_overrides(self.now())),
-            fragmentation=None if mixed is None else mixed.fragmentation,
-            future_fill=None if mixed is None else mixed.future_fill,
             draining=self.draining(),
         )
-
-    def _told(self, placement: Placement, workload: Workload) -> Placement:
-        """With the word from which mix its two node factors came."""
-        said = UNKNOWN if self.mixed is None else self.mixed.reason(workload, placement.at)
-        return replace(placement, reasons=(*placement.reasons, said))
+        return terms_with(self.mixed, terms, workload)
 
     def draining(self) -> frozenset[str]:
         """Clusters that are being emptied; none where nobody would be left to take what they have."""

@@ -6,6 +6,7 @@ open in the journal is settled first, so that a command that was killed does no 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,16 +21,21 @@ from federation.apply.rollout.work import Report, Rollout, Verdict
 from federation.apply.state.plan import described
 from federation.apply.writer import RehearsalWriter, ServerWriter, writers_of
 from federation.desk.carrying import DONE, beside_of, end, rollout_of, sentence_of
+from federation.desk.mixed import Mixed, terms_with, told
+from federation.desk.wanted import TAKES_WORK, work_in
 from federation.desk.watched import WatchedView
 from federation.kubeconfig.source import Places
 from federation.live import LiveFleet, live_fleet
 from federation.manifest.read import Bundle, Manifest, read_bundle
 from federation.members.api import MemberError
+from federation.nodes.outlook import outlook_of
 from federation.placement.answer import Placement
 from federation.placement.explain.record import detail_of
 from federation.placement.explain.text import sentences
 from federation.placement.placer import Placer
+from federation.placement.reserve.book import EMPTY
 from federation.placement.terms import Terms
+from federation.snapshot import Snapshot
 from prewarm.domain import InputError, Mode, decision_id
 from prewarm.history import Retention
 from prewarm.settings import Settings
@@ -79,6 +85,7 @@ class _Errand:
     placer: Placer
     terms: Terms
     store: Store
+    mixed: Mixed | None = None
 
     def carrier(self, *, rehearsing: bool = False) -> Carrier:
         """Who writes, or asks the servers to act as if."""
@@ -94,7 +101,8 @@ async def place_once(places: Places, settings: Settings, environ: Mapping[str, s
         await _look(fleet, settings, bundle, wish)
         placer = Placer(fleet.snapshot(time.time()))
         terms = Terms(policy=settings.placement, mode=Mode.ACTIVE if wish.apply else Mode.SHADOW)
-        errand = _Errand(wish, fleet, placer, terms, store)
+        mixed = await asyncio.to_thread(_mixed, placer.snapshot, bundle, settings.placement.outlook_load)
+        errand = _Errand(wish, fleet, placer, terms, store, mixed)
         if wish.apply or wish.delete:
             await errand.carrier().resume()
         return tuple([await _one(errand, manifest, bundle) for manifest in bundle.manifests])
@@ -109,13 +117,23 @@ async def _look(fleet: LiveFleet, settings: Settings, bundle: Bundle, wish: Wish
         raise InputError("fleet: has no members; name a kubeconfig with --kubeconfig")
 
 
+def _mixed(snapshot: Snapshot, bundle: Bundle, load: float) -> Mixed | None:
+    """The mix of what runs and of what is asked for; a command does not wait for foresight."""
+    asked = {one.workload.key: one.workload for one in bundle.manifests}
+    work = work_in(snapshot, EMPTY, asked)
+    nodes = [one.nodes for one in snapshot.clusters if one.state in TAKES_WORK]
+    outlook = outlook_of(work.wanted, nodes, load=load, unknown=work.unknown)
+    return None if outlook is None else Mixed.of(outlook, snapshot.at, patient=True)
+
+
 async def _one(errand: _Errand, manifest: Manifest, bundle: Bundle) -> Answer:
     if errand.wish.delete:
         return await _end(errand, manifest)
     workload = replace(manifest.workload, brings_needs=errand.wish.with_dependencies)
     now = time.time()
     errand.placer.see(errand.fleet.snapshot(now))
-    placement = errand.placer.place(workload, terms=errand.terms, now=now)
+    terms = terms_with(errand.mixed, errand.terms, workload)
+    placement = told(errand.mixed, errand.placer.place(workload, terms=terms, now=now), workload)
     try:
         report, notes = await _carry(errand, manifest, placement, bundle)
     except MemberError as error:
