@@ -14,11 +14,14 @@ from gnn.fleet.outcome import Judged
 from gnn.fleet.play import Open, Play
 from gnn.fleet.question import question_observation
 from gnn.fleet.teacher import lesson
+from gnn.fleet.tuning import weighing
 from gnn.forms import Form, Rule, temperature_of, weights_of
 from gnn.graph.build import GraphBuilder
 from gnn.observation import Observation
 from gnn.train.task import Action, PlacementEnv
 
+GAIN = 10.0
+"""Rewards are so many times the difference, which is a few hundredths, to be of the size that networks like."""
 _OF_MIX = [FACTORS.index("fragmentation"), FACTORS.index("future_fill")]
 
 
@@ -30,13 +33,15 @@ def answer(action: Action, rule: Rule) -> Weighing:
 
 
 class FleetEnv(PlacementEnv):
-    """Placements one after another; the reward is that of `outcome`, refused workloads between two questions count as
-    violations of the first.
+    """Placements one after another. The reward of an answer is what its goals (`outcome`) are above those of the rule's
+    answer to the same question: questions differ far more than answers do, and a critic would learn only that.
+    Workloads that are refused between two questions count as violations of the first.
     """
 
     def __init__(self, rule: Rule, seed: int, kind: str | None = None) -> None:
         super().__init__(Form.WEIGHTS, len(FACTORS))
         self.rule, self.kind = rule, kind
+        self._usual = weighing(rule)
         self._seed = seed
         self._begin()
 
@@ -57,12 +62,13 @@ class FleetEnv(PlacementEnv):
         assert self._asked is not None, "the episode is over; reset first"
         assert self._seen is not None
         before = len(self.play.unasked)
+        usual = self.play.consider(self._asked, self._usual)
         done = self.play.decide(self._asked, answer(action, self.rule))
         seen = self._next()
         refused = float(sum(one.violation for one in self.play.unasked[before:]))
         over = seen is None or self.play.left == 0
         told = self._seen if seen is None else seen
-        return told, done.goals, False, over, {"violation": done.violation + refused}
+        return told, GAIN * (done.goals - usual.goals), False, over, {"violation": done.violation + refused}
 
     def teach(self) -> Action | None:
         """What the teacher would answer now."""

@@ -29,15 +29,15 @@ TUNED = rule_of({"fit": 0.05, "network": 4.0, "price": 10.0, "headroom": 0.05, "
 
 PLAN = Plan(
     learner=Settings(
-        discount=0.8,
-        actor_rate=1e-4,
+        discount=0.3,
+        actor_rate=3e-5,
         critic_rate=1e-3,
         batch=32,
         capacity=20_000,
         noise=NoiseSettings(sigma=0.2, last_sigma=0.05, steps=4_000),
-        critic_first=300,
-        off_ends=1e-4,
-        price=Price(limit=0.01, multiplier=1.0, step=0.02),
+        critic_first=600,
+        off_ends=1e-5,
+        price=Price(limit=0.01, multiplier=10.0, step=0.2),
     ),
     encoder=EncoderShape(hidden=32, heads=4, layers=1),
     lessons=1_200,

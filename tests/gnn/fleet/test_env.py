@@ -11,11 +11,11 @@ from gymnasium.utils.env_checker import check_env
 
 from federation.placement.scorer import FACTORS
 from gnn.fleet.draw import draw
-from gnn.fleet.env import FleetEnv, answer
+from gnn.fleet.env import GAIN, FleetEnv, answer
 from gnn.fleet.outcome import goals_of
 from gnn.fleet.task import TUNED, task
 from gnn.fleet.teacher import NEARNESS, NETWORK, PRICE, lesson
-from gnn.fleet.tuning import played
+from gnn.fleet.tuning import played, weighing
 from gnn.forms import REACH, Form
 from gnn.train.questions import zero
 from gnn.train.spaces import misfit
@@ -39,7 +39,7 @@ def test_an_episode_by_action_zero_is_the_episode_of_the_rule(seed: int) -> None
         over = ended or cut
     by_rule = played(draw(seed), TUNED)
     assert [one.score for one in env.judged] == pytest.approx([one.score for one in by_rule[: len(env.judged)]])
-    assert sum(rewards) == pytest.approx(sum(one.goals for one in env.judged))
+    assert rewards == pytest.approx([0.0] * len(rewards))  # what the rule would have got
 
 
 def test_the_teacher_weighs_room_and_calls_by_what_they_cost() -> None:
@@ -56,7 +56,10 @@ def test_the_teacher_weighs_room_and_calls_by_what_they_cost() -> None:
         assert given.weights[NETWORK] / given.weights[PRICE] == pytest.approx(ratio, rel=0.02)
         assert given.temperature == TUNED.temperature
         ratios.append(ratio)
-        _, _, ended, cut, _ = env.step(taught)
+        before = len(env.judged)
+        usual = env.play.consider(env._asked, weighing(TUNED))  # type: ignore[arg-type]
+        _, reward, ended, cut, _ = env.step(taught)
+        assert reward == pytest.approx(GAIN * (env.judged[before].goals - usual.goals))
         over = ended or cut
     assert max(ratios) > 10 * min(ratios)
 
