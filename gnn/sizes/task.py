@@ -8,7 +8,7 @@ holes). The worlds with few requests have as little room a cluster as the benchm
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from gnn.sizes.rules.factors import FACTORS
 from gnn.sizes.rules.holes import Holes
 from gnn.sizes.rules.weighted import Settings, tuned, weighted
 from gnn.sizes.world import draw_world, latency_ms
-from gnn.train.task import Act, Verdict
+from gnn.train.plan import LEARNER, Plan
+from gnn.train.task import VALIDATION, Act, Verdict
 from prewarm.domain import IntArray
 
 JUDGED = ((8, 100), (16, 13), (32, 26), (32, 100))
@@ -29,6 +30,22 @@ JUDGED = ((8, 100), (16, 13), (32, 26), (32, 100))
 MOMENTS = 10
 """Requests of each world that are looked at, the later ones closer together."""
 _DEAD_END_MS = 500.0
+
+
+PLAN = Plan(
+    learner=replace(
+        LEARNER,
+        actor_rate=3e-5,
+        noise=replace(LEARNER.noise, sigma=0.04, last_sigma=0.01),
+        critic_first=200,
+    ),
+    lessons=4_000,
+    lessons_noise=0.02,
+    imitations=2_500,
+    update_every=3.0,
+    validation=tuple(VALIDATION[:6]),
+)
+"""Mostly imitation: the teacher is exact, and a residual of 0.03 is 11 ms already, so noise and steps are small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +60,13 @@ class Moment:
 class SizesTask:
     """The world, with the tuned rule."""
 
-    form: Form = Form.WEIGHTS
+    form: Form = Form.RESIDUAL
     settings: Settings = field(default_factory=tuned)
     name: str = "sizes"
     factors: tuple[str, ...] = FACTORS
     moments: dict[tuple[int, ...], list[Moment]] = field(default_factory=dict)
     """Of the validation worlds, by seeds."""
+    plan: Plan = PLAN
 
     @property
     def rule(self) -> Rule:
@@ -110,6 +128,6 @@ def cost_ms(offer: Offer, placed: IntArray | None, holes: Holes) -> float:
     return latency_ms(offer.request, placed, offer.world.delay_ms) + float((cost[left] - cost[offer.free]).sum())
 
 
-def task(form: Form = Form.WEIGHTS) -> SizesTask:
+def task(form: Form = Form.RESIDUAL) -> SizesTask:
     """The task."""
     return SizesTask(form)

@@ -6,6 +6,9 @@ near: link from the caller. below: the least delay that the services below can h
 know of each other in other branches (`gnn.sizes.optimum.tree`), so it is too low. rest: delay of all services to come
 if each takes the cheapest place, which is too high. holes: price of what that leaves. room: share of the cluster that
 is left. whole: share of the request's units without a place that would fit here.
+
+Two more weigh nothing in the rule and are there to be learned from: total, how close link, rest and price are to the best
+cluster's on a fine scale; doubt, how far the two estimates are apart.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from gnn.sizes.rules.completion import completed
 from gnn.sizes.rules.holes import Holes
 from prewarm.domain import FloatArray
 
-FACTORS = ("near", "below", "rest", "holes", "room", "whole")
+FACTORS = ("near", "below", "rest", "holes", "room", "whole", "total", "doubt")
 SPAN_MS = 500.0
+CLOSE_MS, DOUBT_MS = 10.0, 100.0
 
 
 def factors(question: Question, holes: Holes) -> FloatArray:
@@ -33,16 +37,19 @@ def factors(question: Question, holes: Holes) -> FloatArray:
         world.delay_ms,
         holes.cost(question.offer.free),
     )
+    near, least = world.delay_ms[question.above, rows], plain[question.service, rows]
     unplaced = int(request.units[question.placed < 0].sum())
     left = question.free[rows] - request.units[question.service]
     return np.column_stack(
         [
-            _nearness(world.delay_ms[question.above, rows]),
-            _nearness(plain[question.service, rows]),
+            _nearness(near),
+            _nearness(least),
             _nearness(rest),
             _nearness(price),
             left / np.maximum(world.room[rows], 1),
             np.minimum(question.free[rows] / unplaced, 1.0),
+            _closeness(near + rest + price),
+            _doubt(rest, least),
         ]
     )
 
@@ -66,4 +73,21 @@ def _nearness(cost_ms: FloatArray) -> FloatArray:
     if not np.isfinite(least):
         return np.zeros_like(cost_ms)
     out: FloatArray = np.maximum(0.0, 1.0 - (cost_ms - least) / SPAN_MS)
+    return out
+
+
+def _closeness(cost_ms: FloatArray) -> FloatArray:
+    """1 for the least, a half at `CLOSE_MS` more, so that the first few can be told apart."""
+    least = cost_ms.min(initial=np.inf)
+    if not np.isfinite(least):
+        return np.zeros_like(cost_ms)
+    out: FloatArray = CLOSE_MS / (CLOSE_MS + cost_ms - least)
+    return out
+
+
+def _doubt(rest_ms: FloatArray, below_ms: FloatArray) -> FloatArray:
+    """0 where the two estimates are the same, 1 from `DOUBT_MS` on, and where there is none."""
+    with np.errstate(invalid="ignore"):
+        apart = np.nan_to_num(rest_ms - below_ms, nan=DOUBT_MS, posinf=DOUBT_MS, neginf=DOUBT_MS)
+    out: FloatArray = np.clip(apart / DOUBT_MS, 0.0, 1.0)
     return out

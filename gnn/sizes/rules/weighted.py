@@ -1,5 +1,6 @@
-"""Weighted named factors: the rule that a policy's action is relative to, tuned on training seeds by `gnn.sizes.measure.tune`.
+"""Weighted named factors: the rule that a policy's action is relative to.
 
+Its settings were found on training seeds by `gnn.sizes.measure.tune`.
 With weights on `near` and `below` only it is the look-ahead over the tree without a price of holes, a row of its own.
 """
 

@@ -12,6 +12,7 @@ from gnn.sizes.learning.env import MOST_SIZE, SizesEnv
 from gnn.sizes.learning.observe import Observer
 from gnn.sizes.learning.teacher import Priced, best_of
 from gnn.sizes.play import OneByOne, play, question
+from gnn.sizes.rules.factors import FACTORS
 from gnn.sizes.rules.weighted import admitting
 from gnn.sizes.task import SizesTask, lost, moments
 from gnn.sizes.world import draw_world
@@ -94,7 +95,7 @@ def test_an_observation_shows_the_question() -> None:
 
 def test_action_zero_is_the_rule_on_a_whole_run() -> None:
     world = draw_world(16, 530)
-    policy = asked(lambda seen: zero(Form.WEIGHTS, 6, seen), Form.WEIGHTS, PRICED, "zero")
+    policy = asked(lambda seen: zero(Form.WEIGHTS, len(FACTORS), seen), Form.WEIGHTS, PRICED, "zero")
     ours, rule = play(world, policy), play(world, admitting(PRICED, "rule"))
     np.testing.assert_array_equal(ours.latency_ms, rule.latency_ms)
 
@@ -110,7 +111,7 @@ def test_the_best_score_is_chosen_and_the_first_of_equals() -> None:
 def test_the_teacher_is_at_least_as_cheap_as_the_rule_counted_its_own_way() -> None:
     known = list(moments(PRICED.holes, (540,)))
     assert lost(Priced(PRICED.holes, "solver"), known, PRICED.holes) == pytest.approx(0.0)
-    rule = Asked(lambda seen: zero(Form.WEIGHTS, 6, seen), Form.WEIGHTS, PRICED).choose
+    rule = Asked(lambda seen: zero(Form.WEIGHTS, len(FACTORS), seen), Form.WEIGHTS, PRICED).choose
     assert lost(OneByOne("rule", rule), known, PRICED.holes) > -0.01
 
 
@@ -122,6 +123,6 @@ def test_a_dead_end_has_no_completion() -> None:
 
 def test_the_rule_itself_is_judged_zero() -> None:
     task = SizesTask(Form.WEIGHTS, PRICED)
-    verdict = task.judge(lambda seen: zero(Form.WEIGHTS, 6, seen), (541,))
+    verdict = task.judge(lambda seen: zero(Form.WEIGHTS, len(FACTORS), seen), (541,))
     assert verdict.score == 0.0
     assert verdict.parts["ours"] == verdict.parts["rule"]
