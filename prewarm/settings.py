@@ -218,10 +218,9 @@ class PlacementPolicy:
     """How workloads are placed over the fleet."""
 
     weights: FactorWeights = field(default_factory=FactorWeights)
-    gpu_weights: FactorWeights = field(
-        default_factory=lambda: FactorWeights(fit=0.0, fragmentation=0.0, future_fill=2.5, headroom=0.0)
-    )
-    """The same for what needs GPUs, once a mix of work is known: packing by the rule that `bench openb` measures."""
+    gpu_measured: bool = True
+    """What needs GPUs is packed by the rule that `bench openb` measures, once a mix of work is known: `future_fill` has
+    the weights of `fit`, `fragmentation` and `headroom` too."""
     outlook_s: Annotated[float, Interval(ge=1, le=86_400)] = 60.0
     """The forecast mix is looked at anew this often, and sooner where it changed by a tenth."""
     outlook_load: Annotated[float, Interval(ge=1, le=10)] = 1.3

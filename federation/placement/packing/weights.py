@@ -7,9 +7,14 @@ from dataclasses import replace
 from federation.placement.workload import GpuNeed
 from prewarm.settings import PlacementPolicy
 
+PACKING = ("fit", "fragmentation", "headroom")
+"""Factors that stand in for packing where nothing better is known."""
+
 
 def packing_policy(policy: PlacementPolicy, gpu: GpuNeed, *, foreseen: bool) -> PlacementPolicy:
-    """The policy with `gpu_weights` in force where GPUs are asked for and a mix of work is forecast."""
-    if not foreseen or not (gpu.count or gpu.milli):
+    """The policy with all their weight on `future_fill`, where GPUs are asked for and a mix of work is forecast."""
+    if not (policy.gpu_measured and foreseen and (gpu.count or gpu.milli)):
         return policy
-    return replace(policy, weights=policy.gpu_weights)
+    given = policy.weights
+    moved = given.future_fill + sum(getattr(given, name) for name in PACKING)
+    return replace(policy, weights=replace(given, future_fill=moved, **dict.fromkeys(PACKING, 0.0)))

@@ -6,7 +6,7 @@ compiled rule runs to some load; the service's pipeline then sees that state as 
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -242,4 +242,9 @@ def test_only_work_for_gpus_is_weighed_by_the_measured_rule() -> None:
     for need in (GpuNeed(2, 1000), GpuNeed(0, 500)):
         weights = packing_policy(policy, need, foreseen=True).weights
         assert weights == replace(policy.weights, fit=0.0, fragmentation=0.0, headroom=0.0, future_fill=2.5)
-    assert sum(astuple(policy.weights)) == sum(astuple(policy.gpu_weights))
+    priced = replace(policy, weights=replace(policy.weights, price=3.0, fit=0.0))
+    assert packing_policy(priced, GpuNeed(1, 1000), foreseen=True).weights == replace(
+        priced.weights, fragmentation=0.0, headroom=0.0, future_fill=2.0
+    )
+    off = replace(policy, gpu_measured=False)
+    assert packing_policy(off, GpuNeed(1, 1000), foreseen=True) is off
