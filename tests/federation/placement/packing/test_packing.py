@@ -18,7 +18,7 @@ from federation.nodes.rows import Rows
 from federation.placement.factors.table import factors_of
 from federation.placement.filters.examine import examine
 from federation.placement.fleet.follow import follow
-from federation.placement.packing.changes import Changes
+from federation.placement.packing.changes import Changes, shape_of
 from federation.placement.pipeline import ground
 from federation.placement.scorer import FACTORS
 from federation.placement.terms import Terms
@@ -205,3 +205,59 @@ def test_remembered_changes_are_those_that_would_be_worked_out_anew(
         columns = follow(snapshot, columns)
         anew = Changes(Unfragmented(mix)).of(columns, asked)
         assert np.array_equal(warmed.of(columns, asked), anew, equal_nan=True)
+
+
+def _impatient() -> Changes:
+    return Changes(Unfragmented(mix_of((WHOLE, 1))), patient=False)
+
+
+def test_what_is_not_judged_is_left_out_until_somebody_has_judged_it_elsewhere() -> None:
+    changes, half = _impatient(), workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
+    columns = follow(fleet(_gpu_cluster("a", (1000,), (500,)), _gpu_cluster("b", (1000,))))
+    every = np.ones(3, dtype=np.bool_)
+    assert changes.best(columns, half, every) is None
+    assert changes.behind == {shape_of(half.requests, HALF)}
+    task = changes.missing(columns, changes.shapes)
+    assert task is not None
+    changes.learn(task, task.judged())
+    assert changes.missing(columns, changes.shapes) is None
+    assert changes.behind == set()
+    best = changes.best(columns, half, every)
+    assert best is not None
+    assert best.tolist() == [500.0, -500.0]
+    # a new state in a cluster that has a judged one is left out, and counts for nothing
+    more = follow(fleet(_gpu_cluster("a", (1000,), (700,)), _gpu_cluster("b", (1000,))), columns)
+    best = changes.best(more, half, every)
+    assert best is not None
+    assert best.tolist() == [-500.0, -500.0]
+    # a cluster that cannot take it is no reason to be silent
+    assert changes.best(more, half, np.zeros(3, dtype=np.bool_)) is not None
+    only = follow(fleet(_gpu_cluster("a", (700,), (600,)), _gpu_cluster("b", (1000,))), more)
+    assert changes.best(only, half, every) is None
+
+
+def test_a_finding_that_no_longer_fits_is_dropped() -> None:
+    changes, half = _impatient(), workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
+    columns = follow(fleet(_gpu_cluster("a", (1000,), (500,))))
+    changes.of(columns, half)
+    task = changes.missing(columns, changes.shapes)
+    assert task is not None
+    changes.learn(task, task.judged())
+    changes.learn(task, task.judged())  # twice
+    assert np.isfinite(changes.of(columns, half)).tolist() == [True, True]
+    other = follow(fleet(_gpu_cluster("a", (1000,), (500,), (200,))))  # another frame: numbers mean something else
+    changes.learn(task, task.judged())
+    assert np.isnan(changes.of(other, half)).all()
+
+
+def test_memory_is_bounded_and_the_shape_that_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("federation.placement.packing.changes.MOST_FIGURES", 6)
+    changes = Changes(Unfragmented(mix_of((WHOLE, 1))))
+    columns = follow(fleet(_gpu_cluster("a", (1000,), (500,))))
+    asked = [workload(asks={"cpu": str(cores), "memory": "1Gi"}, gpu=HALF) for cores in range(1, 5)]
+    shapes = [shape_of(one.requests, HALF) for one in asked]
+    for one in asked[:3]:
+        changes.of(columns, one)
+    changes.of(columns, asked[0])
+    changes.of(columns, asked[3])
+    assert changes.shapes == (shapes[2], shapes[0], shapes[3])
