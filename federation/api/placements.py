@@ -113,7 +113,7 @@ async def _take_away(desk: FleetDesk, key: str) -> dict[str, object]:
     if desk.carrier is None or key not in desk.placed:
         return {"key": key, "became": "released", "removed": [], "kept": [], "why": None}
     now = desk.now()
-    ended = await end(desk.carrier, decision_id(now, key, "placement"), key, clients=desk.clients(), now=now)
+    ended = await end(desk.carrier, decision_id(now, key, "end"), key, clients=desk.clients(), now=now)
     why = "; ".join([*ended.lost, *([told] if (told := sentence_of(ended.report)) else [])]) or None
     if ended.report.verdict in DONE:
         await desk.records.forget_placed(key, Stamp(API, now))

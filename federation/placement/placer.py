@@ -29,6 +29,7 @@ from federation.placement.safety.failback import remember
 from federation.placement.terms import Home, Terms
 from federation.placement.workload import Workload
 from federation.snapshot import MemberState, Snapshot, frozen
+from prewarm.domain import decision_id
 
 DARK = MemberState.DARK
 _HOUR_S = 3600.0
@@ -51,6 +52,8 @@ class Placer:
         self._ground = ground(snapshot, book)
         self._homes = dict(homes or {})
         self._moves = deque(moves)
+        self._asked: dict[str, int] = {}
+        self._asked_at: float | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -79,7 +82,7 @@ class Placer:
 
     def see(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot; pods that appeared release the room that was held for them."""
-        known = {id(one) for one in self._ground.fleet.clusters}
+        known = set(map(id, self._ground.fleet.clusters))
         book = see(self.book, [one for one in snapshot.clusters if id(one) not in known])
         self._ground = ground(snapshot, book, self._ground)
 
@@ -87,9 +90,11 @@ class Placer:
         """What would be decided; nothing is promised (a dry run)."""
         self._turn_to(expire(self.book, now))
         moved = sum(count for at, count in self._moves if now - at < _HOUR_S)
-        return decide(
+        placement = decide(
             self._ground, workload, terms=replace(terms, homes=self._homes, moved=terms.moved + moved), now=now
         )
+        turn = self._turn(workload.key, now)
+        return placement if turn == 0 else replace(placement, id=decision_id(now, workload.key, f"placement {turn}"))
 
     def place(self, workload: Workload, *, terms: Terms, now: float) -> Placement:
         """Decide, and hold the room until its pods are seen or `reserve_s` is over."""
@@ -109,6 +114,15 @@ class Placer:
     def cancel(self, decision: str) -> None:
         """Release what one decision was promised: it was not carried out."""
         self._turn_to(cancel(self.book, decision))
+
+    def _turn(self, key: str, now: float) -> int:
+        """How often this workload was asked for at this very moment before; each answer has an id of its own."""
+        if now != self._asked_at:
+            self._asked_at = now
+            self._asked.clear()
+        turn = self._asked.get(key, 0)
+        self._asked[key] = turn + 1
+        return turn
 
     def _turn_to(self, book: Book) -> None:
         if book is not self.book:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from federation.placement.filters.case import Case, Verdict
+from federation.placement.fleet.facts import STATES
 from federation.placement.safety.overrides import spoken_of
 from federation.snapshot import Cluster, MemberState
 from prewarm.domain import Action
@@ -80,8 +81,10 @@ def oldest_s(cluster: Cluster, now: float) -> float | None:
 
 
 def _in_state(case: Case, state: MemberState, *, holds: bool = False, unsure: bool = False) -> Verdict | None:
-    clusters, found = case.fleet.clusters, case.fleet.facts.in_state(state) > 0
-    return Verdict(found, lambda at: _state(clusters[at]), holds, unsure) if found.any() else None
+    clusters, facts = case.fleet.clusters, case.fleet.facts
+    if STATES.index(state) not in facts.states:
+        return None
+    return Verdict(facts.in_state(state) > 0, lambda at: _state(clusters[at]), holds, unsure)
 
 
 def _state(cluster: Cluster) -> str:

@@ -63,6 +63,8 @@ def tenant(case: Case) -> Verdict | None:
 
 def needs(case: Case) -> Verdict | None:
     """Drops clusters where something that it needs is known to be absent, unless that will be brought there."""
+    if not case.fleet.facts.watched or case.workload.brings_needs:
+        return None
     wanted = sorted((kind, name) for kind, names in case.workload.needs.items() for name in names)
     wanted.insert(0, ("namespace", case.workload.namespace))
     if case.workload.priority_class:
@@ -77,7 +79,7 @@ def needs(case: Case) -> Verdict | None:
                 return _absent(kind, name)
         return None
 
-    return _judged(case, case.fleet.facts.watched and not case.workload.brings_needs, why, holds=True)
+    return _judged(case, bool(wanted), why, holds=True)
 
 
 def _absent(kind: str, name: str) -> str:

@@ -17,9 +17,10 @@ _STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _GROWS, _COLUMNS =
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One row a cluster, (C, 8)."""
+    """One row a cluster, (C, 8). states: the numbers of those that some cluster is in."""
 
     table: FloatArray
+    states: frozenset[int]
 
     @property
     def seen(self) -> FloatArray:
@@ -59,18 +60,25 @@ class Facts:
 
     def in_state(self, state: MemberState) -> FloatArray:
         """1 for clusters in a state, (C,)."""
-        found: FloatArray = (self.table[:, _STATE] == STATES.index(state)).astype(np.float64)
+        number = STATES.index(state)
+        if number not in self.states:
+            return np.zeros(len(self.table))
+        found: FloatArray = (self.table[:, _STATE] == number).astype(np.float64)
         return found
 
 
 def facts_of(clusters: tuple[Cluster, ...], last: Facts | None, touched: Iterable[int]) -> Facts:
     """The facts of all clusters; only those of the `touched` ones differ from the last."""
     if last is None:
-        return Facts(np.array([_row(one) for one in clusters]).reshape(len(clusters), _COLUMNS))
+        return _facts(np.array([_row(one) for one in clusters]).reshape(len(clusters), _COLUMNS))
     table = last.table.copy()
     for at in touched:
         table[at] = _row(clusters[at])
-    return Facts(table)
+    return _facts(table)
+
+
+def _facts(table: FloatArray) -> Facts:
+    return Facts(table, frozenset(map(int, table[:, _STATE].tolist())))
 
 
 def _row(one: Cluster) -> tuple[float, ...]:

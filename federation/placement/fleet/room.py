@@ -81,8 +81,8 @@ def gpu_room(rows: Rows, need: GpuNeed) -> IntArray:
 
 
 def cluster_room(fleet: FleetColumns, each: IntArray) -> IntArray:
-    """Instances that each cluster takes now, (C,), from those that each node takes."""
-    return np.minimum(fleet.summed(np.minimum(each, LARGE) * fleet.count), LARGE)
+    """Instances that each cluster takes now, (C,), from those that each node takes, at most LARGE."""
+    return np.minimum(fleet.summed(each * fleet.count), LARGE)
 
 
 def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:

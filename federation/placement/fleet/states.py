@@ -47,15 +47,21 @@ class StateTable:
 
     def numbers(self, rows: Rows) -> IntArray:
         """The numbers of some rows, (g,), new ones added."""
-        table = np.column_stack([rows.class_of, rows.open, rows.free.T, rows.gpu_free]).astype(np.int64)
-        width, raw = table.itemsize * table.shape[1], table.tobytes()
-        keys = [raw[at : at + width] for at in range(0, width * len(rows), width)]
-        found, known = self._number, len(self._number)
-        numbers = [found.setdefault(key, len(found)) for key in keys]
-        if len(found) > known:
-            first = {number: at for at, number in reversed(list(enumerate(numbers))) if number >= known}
-            self._pieces.append(rows.chosen(np.array([first[number] for number in range(known, len(found))])))
-        return np.array(numbers, dtype=np.int64)
+        keys = _keys(rows)
+        found = list(map(self._number.get, keys))
+        if None in found:
+            self._add(keys, rows)
+            found = list(map(self._number.get, keys))
+        return np.array(found, dtype=np.int64)
+
+    def _add(self, keys: list[bytes], rows: Rows) -> None:
+        """New states get the next numbers, in the order in which they are met."""
+        first: dict[bytes, int] = {}
+        for at, key in enumerate(keys):
+            if key not in self._number:
+                first.setdefault(key, at)
+        self._number.update(zip(first, range(len(self), len(self) + len(first)), strict=True))
+        self._pieces.append(rows.chosen(np.array(list(first.values()))))
 
     def judged(self, question: object, judge: Callable[[Rows], IntArray]) -> IntArray:
         """`judge` of every state, (S,), remembered under `question`, which must tell questions apart."""
@@ -70,3 +76,13 @@ class StateTable:
                 self._figures = len(known)
             self._answers[question] = known
         return known
+
+
+def _keys(rows: Rows) -> list[bytes]:
+    """All that makes a state, of each row as one word of bytes."""
+    table = np.empty((len(rows), 2 + len(rows.free) + rows.gpu_free.shape[1]), dtype=np.int64)
+    table[:, 0], table[:, 1] = rows.class_of, rows.open
+    table[:, 2 : 2 + len(rows.free)] = rows.free.T
+    table[:, 2 + len(rows.free) :] = rows.gpu_free
+    keys: list[bytes] = table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0].tolist()
+    return keys

@@ -5,6 +5,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from federation.placement.pipeline import place
 from federation.placement.placer import Placer
 from federation.placement.reserve.book import EMPTY, Book, Claim, cancel, expire, reserve, see, shape_of, withdraw
 from federation.placement.reserve.tally import cost, tally_of
@@ -196,3 +197,24 @@ def test_quota_in_flight_counts_for_the_namespace() -> None:
     assert placer.place(workload("shop/f", 3), terms=Terms(), now=NOW).unplaced == 0
     assert placer.place(workload("shop/g", 3), terms=Terms(), now=NOW).unplaced == 1
     assert placer.place(workload("other/h", 3), terms=Terms(), now=NOW).unplaced == 0
+
+
+def test_every_answer_has_an_id_of_its_own_and_the_same_past_gives_the_same_ids() -> None:
+    def ids() -> list[str]:
+        placer = Placer(fleet(cluster("a").nodes(cpu="64", memory="64Gi")))
+        taken = [(F, NOW), (F, NOW), (G, NOW), (F, NOW + 1), (F, NOW + 1)]
+        made = [placer.place(asked, terms=Terms(), now=now).id for asked, now in taken]
+        return [*made, placer.ask(F, terms=Terms(), now=NOW + 1).id]
+
+    assert len(set(ids())) == 6
+    assert ids() == ids()
+    assert ids()[0] == place(fleet(cluster("a").nodes(cpu="64", memory="64Gi")), F, now=NOW).id
+
+
+def test_the_claims_of_a_second_answer_at_the_same_moment_are_cancelled_alone() -> None:
+    placer = Placer(fleet(cluster("a").nodes(cpu="64", memory="64Gi")))
+    first, second = (placer.place(F, terms=Terms(), now=NOW) for _ in range(2))
+    placer.cancel(first.id)
+    assert {claim.id for claim in placer.book.own(F.key)} == {second.id}
+    placer.cancel(second.id)
+    assert placer.book.own(F.key) == ()
