@@ -26,7 +26,7 @@ from prewarm.domain import FloatArray, PrewarmError
 from prewarm.forecast.pool import FitPool
 
 log = logging.getLogger("federation.desk")
-ROUND_S = 1.0
+ROUND_S = 2.0
 MATERIAL = 0.1
 """Share of the mix that must have changed for it to be made anew before its time."""
 STEADY = 0.02
@@ -34,7 +34,7 @@ STEADY = 0.02
 MOST_SHAPES = 64
 """Shapes that are judged before anybody asks: those asked for lately, then the most frequent of the mix."""
 MOST_PIECES = 200
-"""Pieces of work in one round, of up to 512 states each."""
+"""Pieces of work in one round, each some hundred states for one shape."""
 FORESIGHT_S = 180.0
 """Foreseeing how room declines is given up after so long."""
 REST, LONGEST_REST_S = 2.0, 1.0
@@ -104,8 +104,8 @@ class Outlooks:
             if not tasks:
                 return
             for memo, task in tasks:
-                gains, spent_s = await asyncio.to_thread(_timed, task)
-                memo.learn(task, gains)
+                found, spent_s = await asyncio.to_thread(_timed, task)
+                memo.learn(task, found)
                 await asyncio.sleep(min(REST * spent_s, LONGEST_REST_S))
 
     def _placed(self) -> Mapping[str, Workload]:

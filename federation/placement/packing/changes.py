@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from federation.nodes.change import Measure, gain, shape_row
+from federation.nodes.change import Measure, gains, shape_row
 from federation.nodes.rows import MIB, Rows
 from federation.placement.fleet.blocks import Frame
 from federation.placement.fleet.compiled import FleetColumns
@@ -24,7 +24,7 @@ from prewarm.domain import BoolArray, FloatArray
 MOST_FIGURES = 4_000_000
 """Judgements that are remembered, 8 bytes each; the shapes that were not asked for longest go first."""
 AT_A_TIME = 512
-"""States that are judged in one piece of work."""
+"""States that are judged in one piece of work, counted for each shape."""
 
 Shape = tuple[int, int, GpuNeed]
 """Thousandths of cores, bytes and GPUs of one instance."""
@@ -37,17 +37,17 @@ def shape_of(requests: Mapping[str, int], gpu: GpuNeed) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """States that nobody has judged for a shape yet, from number `start` on. A value: judge it anywhere."""
+    """States that nobody has judged for some shapes yet, from number `start` on. A value: judge it anywhere."""
 
     frame: Frame
-    shape: Shape
+    shapes: tuple[Shape, ...]
     start: int
     rows: Rows
     measure: Measure
 
     def judged(self) -> FloatArray:
-        """The gain on each of them, NaN where it does not fit."""
-        return _judged(self.rows, self.shape, self.measure)
+        """The gain of each shape on each of them, (k, n), NaN where it does not fit."""
+        return _judged(self.rows, self.shapes, self.measure)
 
 
 @dataclass(slots=True)
@@ -73,11 +73,11 @@ class Changes:
 
         None where some cluster has such rows and not one of them is judged: then none can be compared.
         """
-        gains = self.of(fleet, workload)
-        known = able & ~np.isnan(gains)
+        found = self.of(fleet, workload)
+        known = able & ~np.isnan(found)
         if not np.array_equal(known, able) and (fleet.any_row(able) & ~fleet.any_row(known)).any():
             return None
-        return fleet.highest(np.where(known, gains, -np.inf), none=-np.inf)
+        return fleet.highest(np.where(known, found, -np.inf), none=-np.inf)
 
     def of(self, fleet: FleetColumns, workload: Workload) -> FloatArray:
         """Gain on one node of each row, (N,); NaN where nobody judged it yet or it does not fit."""
@@ -87,35 +87,36 @@ class Changes:
         lacking = states - len(known)
         if lacking and self.patient:
             rows = self._nodes(fleet, len(known), states)
-            known = np.concatenate([known, _judged(rows, shape, self.measure)])
+            known = np.concatenate([known, _judged(rows, (shape,), self.measure)[0]])
         elif lacking:
             self.behind.add(shape)
         self._keep(shape, known)
         if len(known) < states:
             known = np.concatenate([known, np.full(states - len(known), np.nan)])
-        gains: FloatArray = known[fleet.numbers]
-        return gains
+        by_row: FloatArray = known[fleet.numbers]
+        return by_row
 
     def missing(self, fleet: FleetColumns, shapes: Iterable[Shape]) -> Task | None:
         """The next piece of what is not judged for these shapes over this fleet, in their order; None: all is."""
-        frame = self._followed(fleet)
-        for shape in shapes:
-            start, stop = len(self._gains.get(shape, ())), len(frame.states)
-            if start < stop:
-                rows = self._nodes(fleet, start, min(start + AT_A_TIME, stop))
-                return Task(frame, shape, start, rows, self.measure)
-            self.behind.discard(shape)
-        return None
+        frame, starts = self._followed(fleet), {shape: len(self._gains.get(shape, ())) for shape in shapes}
+        lacking = {shape: start for shape, start in starts.items() if start < len(frame.states)}
+        self.behind -= starts.keys() - lacking.keys()
+        if not lacking:
+            return None
+        start = next(iter(lacking.values()))
+        rows = self._nodes(fleet, start, min(start + AT_A_TIME, len(frame.states)))
+        alike = [shape for shape, at in lacking.items() if at == start][: max(1, AT_A_TIME // len(rows))]
+        return Task(frame, tuple(alike), start, rows, self.measure)
 
-    def learn(self, task: Task, gains: FloatArray) -> None:
-        """Remember what a task found; what no longer fits in is dropped."""
-        known = self._gains.get(task.shape, np.zeros(0))
-        if task.frame is self._frame and len(known) == task.start:
-            self._gains.pop(task.shape, None)
-            self._keep(task.shape, np.concatenate([known, gains]))
+    def learn(self, task: Task, found: FloatArray) -> None:
+        """Remember what a task found, (k, n); what no longer fits in is dropped."""
+        for shape, more in zip(task.shapes, found, strict=True):
+            known = self._gains.get(shape, np.zeros(0))
+            if task.frame is self._frame and len(known) == task.start:
+                self._keep(shape, np.concatenate([known, more]))
 
-    def _keep(self, shape: Shape, gains: FloatArray) -> None:
-        self._gains[shape] = gains
+    def _keep(self, shape: Shape, figures: FloatArray) -> None:
+        self._gains[shape] = figures
         total = sum(map(len, self._gains.values()))
         for old in list(self._gains)[:-1]:
             if total <= MOST_FIGURES:
@@ -138,7 +139,6 @@ class Changes:
         return self._frame
 
 
-def _judged(rows: Rows, shape: Shape, measure: Measure) -> FloatArray:
-    cpu, memory, gpu = shape
-    gains, _ = gain(rows, shape_row({"cpu": cpu, "memory": memory}, gpu, measure.mix), measure)
-    return gains
+def _judged(rows: Rows, shapes: Iterable[Shape], measure: Measure) -> FloatArray:
+    asked = [shape_row({"cpu": cpu, "memory": memory}, gpu, measure.mix) for cpu, memory, gpu in shapes]
+    return gains(rows, asked, measure)

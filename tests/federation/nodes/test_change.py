@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from federation.nodes.change import gain, shape_row
+from federation.nodes.change import gain, gains, shape_row
 from federation.nodes.fill import FutureFill
 from federation.nodes.fragment import Unfragmented, expected_fragment
 from federation.nodes.kernels import MOST_GPUS, fragment
@@ -116,3 +116,18 @@ def test_the_compiled_fragment_is_the_same_function(
     padded = np.array([*gpu, *[0] * (MOST_GPUS - len(gpu))])
     compiled = fragment(np.array([cpu, 10, model, len(gpu)]), padded, mix.table, mix.probability)
     assert expected_fragment(one, mix)[0] == pytest.approx(compiled)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(node, min_size=1, max_size=4), st.lists(shape, min_size=1, max_size=4))
+def test_several_shapes_at_once_are_judged_as_one_by_one(
+    gpus: list[list[int]], shapes: list[tuple[int, tuple[int, int], int]]
+) -> None:
+    rows = nodes_of([6_000] * len(gpus), [sorted(one, reverse=True) for one in gpus])
+    asked = [
+        shape_row({"cpu": cores}, GpuNeed(*((0, milli) if milli < 1_000 else (count, milli))), HALVES)
+        for cores, (count, milli), _ in shapes
+    ]
+    together = gains(rows, asked, Unfragmented(HALVES))
+    for one, found in zip(asked, together, strict=True):
+        assert np.array_equal(found, gain(rows, one, Unfragmented(HALVES))[0], equal_nan=True)
