@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from federation.api.models import PlacementAnswer
 from federation.apply.rollout.carry import Carrier
 from federation.apply.state.objects import Ref
 from federation.members.api import RefusedError
 from prewarm.domain import Mode
+from prewarm.http.models import DecisionAnswer
 from tests.federation.apply.made import Says
 from tests.federation.desk.ground import Ground, Standing, form, manifest, standing, where
 from tests.federation.fakeapi import until
@@ -113,6 +116,21 @@ async def test_contributions_of_a_kept_decision_sum_to_its_scores(tmp_path: Path
         assert set(kept["ages_s"]) == {"eu", "us"}
         listed = (await at.call("GET", "/v1/decisions?function=shop%2Fcheckout"))["decisions"]
         assert listed == [kept]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_what_is_written_without_models_is_what_the_models_describe(
+    tmp_path: Path, ground: Ground, dry_run: bool
+) -> None:
+    async with standing(tmp_path, ground) as at:
+        asked = form(replicas=30, affinity={"regions": ["eu"]})
+        answer = await at.call("POST", "/v1/placements", {"workload": asked, "dry_run": dry_run})
+        read = PlacementAnswer.model_validate_json(orjson.dumps(answer), strict=True)
+        assert not read.model_extra, "every field is described"
+        assert read.model_dump(mode="json") == answer
+        assert answer["filtered"] == [{"cluster": "us", "filter": "region", "reason": "region us not allowed (eu)"}]
+        kept = await at.decision(answer["decision"])
+        assert DecisionAnswer.model_validate_json(orjson.dumps(kept), strict=True).id == answer["decision"]
 
 
 async def test_reserved_room_is_seen_by_the_next_request(tmp_path: Path) -> None:
