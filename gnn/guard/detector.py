@@ -1,11 +1,12 @@
 """How far an observation is from those that the weights were made for, as a value that is read and written.
 
-Three readings. *Distance*: Mahalanobis' of the pooled row, from a covariance that is shrunk towards its diagonal.
+Four readings. *Distance*: Mahalanobis' of the pooled row, from a covariance that is shrunk towards its diagonal.
 *Drift*: the same of a running mean of rows (MEWMA: Lowry et al., Technometrics'92), which sees a small shift that
-stays. *Disagreement*: of a few small heads that were fitted to the policy's answers on other resamples with other
-random features; they agree where they have seen data (as in OSAP, arXiv 2010.03625, section 3). Each is read in units
-of its usual largest value in a run, and the largest of the three is the *level*; from 1 on the world is not the one
-trained for. The 1 is conformal over whole runs, so rows of a run may depend on each other as they like.
+stays. *Column*: the one column of the running mean that is farthest off, since what moves alone is lost among hundreds.
+*Disagreement*: of a few small heads that were fitted to the policy's answers on other resamples with other random
+features; they agree where they have seen data (as in OSAP, arXiv 2010.03625, section 3). Each is read in units of its
+usual largest value in a run, and the largest of the four is the *level*; from 1 on the world is not the one trained
+for. The 1 is conformal over whole runs, so rows of a run may depend on each other as they like.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from prewarm.domain import FloatArray, InputError
 
-READINGS = ("distance", "drift", "disagreement")
+READINGS = ("distance", "drift", "column", "disagreement")
 _FAR = 30.0
 """Standardised columns are held within this, so that one alone cannot hide what the others say."""
 
@@ -28,15 +29,17 @@ _FAR = 30.0
 class Detector:
     """d columns, h hidden units, k heads, t told outputs.
 
-    centre, scale: (d,). near, slow: (d, d) whiteners of a row and of the running mean, rows of whitened columns.
-    memory_s: of the running mean. hidden: (k, d + 1, h); heads: (k, h, t). usual: (3,) the readings' units, and unit,
-    what divides the largest of them so that 1 is the alarm. rate: false alarms by run, as stated; runs: calibrated on.
+    centre, scale: (d,). near, slow: (d, d) whiteners of a row and of the running mean. peak: (d,) farthest that the
+    running mean was off. memory_s: of the running mean. hidden: (k, d + 1, h); heads: (k, h, t). usual: (r,) the
+    readings' units, and unit, what divides the largest of them so that 1 is the alarm. rate: false alarms by run, as
+    stated; runs: calibrated on.
     """
 
     centre: FloatArray
     scale: FloatArray
     near: FloatArray
     slow: FloatArray
+    peak: FloatArray
     memory_s: FloatArray
     hidden: FloatArray
     heads: FloatArray
@@ -57,6 +60,11 @@ class Detector:
         """Of running means (..., d)."""
         return _norm(mean @ self.slow)
 
+    def column(self, mean: FloatArray) -> FloatArray:
+        """Of running means (..., d)."""
+        farthest: FloatArray = np.abs(mean / self.peak).max(axis=-1)
+        return farthest
+
     def disagreement(self, standard: FloatArray) -> FloatArray:
         """Spread of the heads' answers about standardised rows (..., d), mean over outputs."""
         said = answers(self.hidden, self.heads, standard)  # (k, ..., t)
@@ -64,7 +72,7 @@ class Detector:
         return spread
 
     def level(self, readings: FloatArray) -> FloatArray:
-        """Of readings (..., 3): 1 and above is an alarm."""
+        """Of readings (..., r): 1 and above is an alarm."""
         largest: FloatArray = (readings / self.usual).max(axis=-1) / float(self.unit)
         return largest
 
@@ -91,7 +99,14 @@ def read_detector(path: Path) -> Detector:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: not a detector ({error})") from error
     many = len(arrays["centre"])
-    shapes = {"scale": (many,), "near": (many, many), "slow": (many, many), "usual": (len(READINGS),), "unit": ()}
+    shapes = {
+        "scale": (many,),
+        "near": (many, many),
+        "slow": (many, many),
+        "peak": (many,),
+        "usual": (len(READINGS),),
+        "unit": (),
+    }
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
             raise InputError(f"{path}: {name} must be {shape}, is {arrays[name].shape}")

@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnn.guard.conformal import threshold
-from gnn.guard.detector import Detector, answers
+from gnn.guard.detector import READINGS, Detector, answers
 from gnn.guard.watch import begin, seen
 from prewarm.domain import FloatArray, InputError
+
+_LEAST = 0.25
+"""Spread, and least peak, of a column's running mean, in spreads of the column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,7 @@ def fit(streams: Sequence[Stream], rng: np.random.Generator, settings: Fit | Non
     apart = [streams[at] for at in order[len(fitted) :]]
     raw = _raw(fitted, rng, told)
     usual = np.maximum(np.median([largest(raw, one) for one in fitted], axis=0), 1e-9)
-    peaks = np.array([largest(raw, one) for one in apart])  # (runs, 3)
+    peaks = np.array([largest(raw, one) for one in apart])  # (runs, r)
     limit = threshold((peaks / usual).max(axis=1), told.rate)
     if not np.isfinite(limit):  # too few runs for the rate: the largest seen, and the rate that it stands for
         limit, told = float((peaks / usual).max()), replace(told, rate=1.0 / (len(apart) + 1))
@@ -62,12 +65,19 @@ def fit(streams: Sequence[Stream], rng: np.random.Generator, settings: Fit | Non
 
 
 def largest(detector: Detector, stream: Stream) -> FloatArray:
-    """The largest of each reading in a run, (3,)."""
+    """The largest of each reading in a run, (r,)."""
     standard = detector.standard(stream.rows)
     unsure = detector.disagreement(standard)
     means = _running(standard, stream.at, float(detector.memory_s), np.zeros(standard.shape[1]))
     smooth = _running(unsure[:, None], stream.at, float(detector.memory_s), unsure[:1])
-    return np.array([detector.distance(standard).max(), detector.drift(means).max(), smooth.max()])
+    return np.array(
+        [
+            detector.distance(standard).max(),
+            detector.drift(means).max(),
+            detector.column(means).max(),
+            smooth.max(),
+        ]
+    )
 
 
 def levels(detector: Detector, stream: Stream) -> FloatArray:
@@ -91,19 +101,22 @@ def _raw(fitted: Sequence[Stream], rng: np.random.Generator, told: Fit) -> Detec
         scale,
         near=np.eye(len(centre)),
         slow=np.eye(len(centre)),
+        peak=np.ones(len(centre)),
         memory_s=np.array(told.memory_s),
         hidden=np.zeros((told.heads, len(centre) + 1, told.hidden)),
         heads=np.zeros((told.heads, told.hidden, answered.shape[1])),
-        usual=np.ones(3),
+        usual=np.ones(len(READINGS)),
         unit=np.array(1.0),
         rate=np.array(told.rate),
         runs=np.array(0.0),
     )
     hidden, heads = _heads(one.standard(rows), answered, rng, told)
     nothing = np.zeros(len(centre))
-    means = np.concatenate([_running(one.standard(run.rows), run.at, told.memory_s, nothing) for run in fitted])
-    near = _whitener(one.standard(rows), told.shrink, floor=1.0)
-    return replace(one, near=near, slow=_whitener(means, told.shrink, floor=0.1), hidden=hidden, heads=heads)
+    by_run = [_running(one.standard(run.rows), run.at, told.memory_s, nothing) for run in fitted]
+    means = np.concatenate(by_run)
+    near, slow = _whitener(one.standard(rows), told.shrink, floor=1.0), _whitener(means, told.shrink, floor=_LEAST)
+    peak = np.maximum(np.max([np.abs(run).max(axis=0) for run in by_run], axis=0), _LEAST)
+    return replace(one, near=near, slow=slow, peak=peak, hidden=hidden, heads=heads)
 
 
 def _running(rows: FloatArray, at: FloatArray, memory_s: float, mean: FloatArray) -> FloatArray:

@@ -54,10 +54,12 @@ def seen(detector: Detector, watch: Watch, row: FloatArray, at: float) -> tuple[
     mean = watch.mean + part * (standard - watch.mean)
     said = float(detector.disagreement(standard))
     unsure = said if np.isnan(watch.unsure) else watch.unsure + part * (said - watch.unsure)
-    readings = np.array([float(detector.distance(standard)), float(detector.drift(mean)), unsure])
+    readings = np.array(
+        [float(detector.distance(standard)), float(detector.drift(mean)), float(detector.column(mean)), unsure]
+    )
     level = float(detector.level(readings))
     largest = int(np.argmax(readings / detector.usual))
-    off = mean if READINGS[largest] == "drift" else standard
+    off = {"drift": mean, "column": mean / detector.peak}.get(READINGS[largest], standard)
     order = np.argsort(-np.abs(off), kind="stable")[:TOLD]
     columns = tuple((int(at), float(off[at])) for at in order)
     return Watch(mean, unsure, at), Reading(level, READINGS[largest], columns)

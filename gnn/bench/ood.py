@@ -1,0 +1,180 @@
+"""`prewarm bench ood` (W7): is a shift of the world seen, how soon, is one seen that is none, and what does it cost.
+
+The published cluster (W1b) at 85 % load with calls; one shift at a drawn second of minutes 15 to 18 in each run, ten
+runs a kind, and as many without a shift. Guarded is the shipped policy (without one its teacher, which the table says)
+until the guard hands over to the rule; beside it the best tuned rule in the same run. Regret is that of the P99 in the
+20 minutes after the shift; failed pods stand beside it. Caught and false alarm are counted by run. The detector that
+ships is used where it fits; otherwise it is fitted here on training worlds without calls, loads of 70 to 98 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gnn.bench.shifts import GuardedPlay, Mind, Shift, Shifted, Telling, begun, mind, prepared, slow_down
+from gnn.guard.detector import Detector, read_detector
+from gnn.guard.features import names
+from gnn.guard.fit import Fit, Stream, fit
+from gnn.published.kernel.advance import advance
+from gnn.published.kernel.layout import CAME, FAILURES, State
+from gnn.published.measure.contest import paired
+from gnn.published.measure.run import drive, percentile_ms
+from gnn.published.policy.worlds import LOADS, load_world
+from gnn.published.rules.named import tuned
+from gnn.published.world.draw import Regime, World, draw_world
+from gnn.scorer import shipped
+from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
+from prewarm.domain import FloatArray
+
+LOAD = 0.85
+SEEDS, QUICK_SEEDS = 10, 2
+FIT_RUNS, QUICK_FIT_RUNS = 300, 60
+FIT_FROM = 40_000
+EARLIEST_S, LATEST_S = 900.0, 1_080.0
+CAUGHT_S, AFTER_S = 300.0, 1_200.0
+CALM_FROM = 100
+"""Seeds of runs without a shift are apart from those with one."""
+DETECTOR = "guard-published.npz"
+_STREAM = 727
+
+Told = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """The minutes after a shift: P99 of the calls that began in them, and pods that failed of those that came."""
+
+    p99_ms: float
+    failed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of both. handed_s: when the guard handed over, in seconds after the shift (or the start, without one)."""
+
+    kind: Shift | None
+    handed_s: float | None
+    why: str
+    ours: After
+    rule: After
+
+    @property
+    def caught(self) -> bool:
+        """Within five minutes of the shift, and not before it."""
+        return self.handed_s is not None and 0.0 <= self.handed_s <= CAUGHT_S
+
+    @property
+    def regret(self) -> float:
+        """Of the P99, as a share of the rule's."""
+        return self.ours.p99_ms / self.rule.p99_ms - 1.0
+
+
+def run(data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = None, progress: Told) -> BenchResult:
+    """All kinds; `quick` takes two runs a kind and a detector of fewer."""
+    del data_dir, plot
+    policy = mind()
+    detector, whence = _detector(policy, QUICK_FIT_RUNS if quick else FIT_RUNS, seed, progress)
+    seeds = range(seed, seed + (QUICK_SEEDS if quick else SEEDS))
+    plan: list[tuple[Shift | None, int]] = [(kind, number) for kind in Shift for number in seeds]
+    plan += [(None, seed + CALM_FROM + number) for number in range(len(plan))]
+    runs = []
+    for at, (kind, number) in enumerate(plan):
+        progress(0.2 + 0.8 * at / len(plan), kind or "no shift")
+        runs.append(one_run(policy, detector, kind, number))
+    who = "shipped policy" if policy.trained else "its teacher: no weights ship, so these figures are of the guard only"
+    rows: list[Row] = [{"guarded": who, "detector": whence, "runs it was calibrated on": float(detector.runs)}]
+    rows += [_row(kind, [one for one in runs if one.kind is kind]) for kind in (*Shift, None)]
+    versions = installed_versions(("prewarm-fleet", "numba", "numpy", "scipy"))
+    return BenchResult("ood", seed, {}, versions, rows, goals_of(runs, trained=policy.trained))
+
+
+def goals_of(runs: Sequence[Run], *, trained: bool) -> list[Goal]:
+    """Regret counts for the shipped policy only."""
+    shifted = [one for one in runs if one.kind is not None]
+    calm = [one for one in runs if one.kind is None]
+    regret = float(np.mean([one.regret for one in shifted])) if trained else None
+    return [
+        Goal.at_most("regret", 0.01, regret),
+        Goal.at_least("caught", 0.95, float(np.mean([one.caught for one in shifted]))),
+        Goal.at_most("false_alarms", 0.01, float(np.mean([one.handed_s is not None for one in calm]))),
+    ]
+
+
+def one_run(policy: Mind, detector: Detector, kind: Shift | None, seed: int) -> Run:
+    """The guarded policy and the rule in the same world."""
+    world = draw_world(Regime.CALLS, LOAD, seed)
+    at_s = float(np.random.default_rng([_STREAM, seed]).uniform(EARLIEST_S, LATEST_S))
+    shift = None if kind is None else Shifted(kind, at_s)
+    guarded = GuardedPlay(policy, Telling(shift), detector, names(policy.columns.names))
+    ours = _played(world, policy, (shift, at_s), lambda state, until: drive(state, guarded, until_s=until))
+    rule = _played(world, policy, (shift, at_s), _by_rule)
+    handed = None if guarded.handed_s is None else guarded.handed_s - (0.0 if kind is None else at_s)
+    return Run(kind, handed, guarded.why, ours, rule)
+
+
+def streams(policy: Mind, runs: int, seed: int, progress: Told) -> list[Stream]:
+    """What the guard sees in training worlds where nothing shifts."""
+    found = []
+    for number in range(runs):
+        progress(0.2 * number / runs, "what is usual")
+        load = float(np.random.default_rng([_STREAM, seed, number]).uniform(*LOADS))
+        world = load_world(load, FIT_FROM + 1_000 * seed + number)
+        seen = GuardedPlay(policy, Telling(None), keep=True)
+        drive(begun(world, policy.columns, None), seen, until_s=world.duration_s)
+        found.append(Stream(np.array(seen.at), np.array(seen.rows), np.array(seen.told)))
+    return found
+
+
+def _detector(policy: Mind, runs: int, seed: int, progress: Told) -> tuple[Detector, str]:
+    path = shipped(DETECTOR)
+    if path.exists():
+        detector = read_detector(path)
+        if len(detector.centre) == len(names(policy.columns.names)):
+            return detector, "shipped"
+    return fit(streams(policy, runs, seed, progress), np.random.default_rng(seed), Fit(rate=0.005)), "fitted here"
+
+
+def _played(
+    world: World, policy: Mind, when: tuple[Shifted | None, float], until: Callable[[State, float], None]
+) -> After:
+    shift, at_s = when
+    state = begun(prepared(world, shift), policy.columns, shift)
+    until(state, at_s)
+    before = state["books"][0].copy()
+    if shift is not None:
+        slow_down(state, shift)
+    until(state, min(at_s + AFTER_S, world.duration_s))
+    since = state["books"][0] - before
+    calls = state["histogram"][0, int(at_s) : int(at_s + AFTER_S)].sum(axis=0)
+    return After(percentile_ms(calls, 0.99), float(since[FAILURES] / max(since[CAME], 1.0)))
+
+
+def _by_rule(state: State, until_s: float) -> None:
+    state["weights"][0] = tuned().table
+    advance(state, until_s, False)
+
+
+def _row(kind: Shift | None, runs: Sequence[Run]) -> Row:
+    ours, rule = (np.array([getattr(one, side).p99_ms for one in runs]) for side in ("ours", "rule"))
+    failed = np.array([100.0 * (one.ours.failed - one.rule.failed) for one in runs])
+    waits = [one.handed_s for one in runs if one.handed_s is not None]
+    handed = sum(one.caught for one in runs) if kind is not None else len(waits)
+    return {
+        "shift at minute 15-18 (simulated)": kind.value if kind is not None else "none",
+        "handed over": f"{handed} of {len(runs)}",
+        "median s": float(np.median(waits)) if waits else None,
+        "P99 ms": float(ours.mean()),
+        "rule's": float(rule.mean()),
+        "regret %": _interval(100.0 * (ours / rule - 1.0)),
+        "failed, points": _interval(failed),
+        "why (first)": next((one.why for one in runs if one.why), "")[:70],
+    }
+
+
+def _interval(values: FloatArray) -> str:
+    mean, low, high = paired(values, np.zeros_like(values))
+    return f"{mean:+.2f} ({low:+.2f}..{high:+.2f})"
