@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,21 +24,23 @@ class Lessons:
     transitions: list[Transition] = field(default_factory=list)
 
 
-def collect(env: PlacementEnv, plan: Plan, rng: np.random.Generator, seeds: Iterator[int]) -> Lessons:
-    """Play episodes of these seeds by the teacher until enough questions were answered (or it never has an opinion)."""
+def collect(
+    env: PlacementEnv, plan: Plan, rng: np.random.Generator, *, seeds: Iterator[int], over: Callable[[], bool]
+) -> Lessons:
+    """Play episodes of these seeds by the teacher until enough questions were asked, or `over` says that time is."""
     lessons = Lessons()
     asked = 0
-    while asked < plan.lessons:
+    while asked < plan.lessons and not (asked and over()):
         observation, _ = env.reset(seed=next(seeds))
-        over = False
-        while not over:
+        ended = False
+        while not ended:
             answer = env.teach()
             _note(lessons, env, observation, answer)
             action = _carried_out(env, answer, plan.lessons_noise, rng)
             told = env.step(action)
             lessons.transitions += transitions(env.form, observation, action, told)
             asked += many(observation)
-            observation, over = told[0], told[2] or told[3]
+            observation, ended = told[0], told[2] or told[3]
     return lessons
 
 

@@ -32,6 +32,8 @@ Progress = Callable[[float, str], None]
 CURVE = "curve.jsonl"
 _PROBES = 32
 _GRACE_S = 5.0
+_FOR_LESSONS = 0.5
+_AT_A_TIME = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,15 @@ class _Trainer:
     # --- the parts of a run
 
     def warm_up(self) -> None:
-        """Imitate the teacher, keep what came of its answers, and judge that."""
+        """Imitate the teacher, keep what came of its answers, and judge that. Where time is short, half of it goes to
+        lessons and what is left to imitation.
+        """
         run, plan = self.run, self.plan
         self.progress(0.0, "lessons")
-        lessons = collect(self.env, plan, run.agent.rng, _seeds(run))
+        lessons = collect(self.env, plan, run.agent.rng, seeds=_seeds(run), over=lambda: self._over(_FOR_LESSONS))
         for one in lessons.transitions:
             run.agent.remember(one)
-        if lessons.seen and plan.imitations:
-            self.progress(0.0, "imitation")
+        if lessons.seen:
             self._imitate(lessons)
         self._judge()
         self._save()
@@ -139,7 +142,11 @@ class _Trainer:
         agent = self.run.agent
         (group,) = agent.actor_optimiser.param_groups
         group["lr"] = self.plan.imitation_rate
-        agent.imitate(lessons.seen, lessons.answers, self.plan.imitations)
+        for done in range(0, self.plan.imitations, _AT_A_TIME):
+            if self._over():
+                break
+            self.progress(self._gone(), "imitation")
+            agent.imitate(lessons.seen, lessons.answers, min(_AT_A_TIME, self.plan.imitations - done))
         group["lr"] = self.plan.learner.actor_rate
 
     def _episode(self) -> bool:
@@ -232,19 +239,21 @@ class _Trainer:
     def _seconds(self) -> float:
         return time.monotonic() - self.begun
 
-    def _over(self) -> bool:
-        return self.plan.seconds is not None and self._seconds() >= self.plan.seconds
+    def _over(self, share: float = 1.0) -> bool:
+        return self.plan.seconds is not None and self._seconds() >= share * self.plan.seconds
 
     def _late(self) -> bool:
         return self.plan.seconds is not None and self._seconds() >= 1.1 * self.plan.seconds + _GRACE_S
 
+    def _gone(self) -> float:
+        """Share of the run that is over."""
+        plan = self.plan
+        shares = [self._seconds() / plan.seconds] if plan.seconds else []
+        shares += [self.run.counters.questions / plan.questions] if plan.questions else []
+        return min(1.0, max(shares, default=0.0))
+
     def _show(self) -> None:
-        plan, counters = self.plan, self.run.counters
-        gone = [self._seconds() / plan.seconds] if plan.seconds else []
-        gone += [counters.questions / plan.questions] if plan.questions else []
-        self.progress(
-            min(1.0, max(gone, default=0.0)), f"{counters.questions} questions, best {self.run.best_score:+.4f}"
-        )
+        self.progress(self._gone(), f"{self.run.counters.questions} questions, best {self.run.best_score:+.4f}")
 
 
 def _seeds(run: Run) -> Iterator[int]:
