@@ -23,6 +23,7 @@ from gnn.forms import Form
 from gnn.graph.features import TABLE, column, encode
 from gnn.guard.detector import Detector
 from gnn.guard.features import pooled
+from gnn.guard.from_env import answer_row
 from gnn.guard.watch import Watch, begin, reason, seen
 from gnn.observation import Observation
 from gnn.published.kernel.layout import LOST_AT, NEXT_JOB, NOW, RUNNING, SLOTS, STARTING, WHOLE_GANGS, State
@@ -244,7 +245,7 @@ class GuardedPlay:
         self.at.append(now)
         if self.keep:
             self.rows.append(row)
-            self.told.append(np.array([action.mean(), action.max(), action.min()], np.float64))
+            self.told.append(answer_row(action))
         if self.detector is None:
             return False
         if self._watch is None:

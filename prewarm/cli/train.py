@@ -1,7 +1,8 @@
 """`prewarm train WHICH`: fit a shipped model anew, with its card.
 
 Each forecasting model is a function `train(traces, seed, out_dir, *, progress) -> card`; the same data, seed and
-versions give the same model. `--install` writes over the shipped one. `placement` has a command of its own.
+versions give the same model. `--install` writes over the shipped one. `placement` and `guard` are commands of their
+own.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _MODELS = {
     ),
 }
 _PLACEMENT = "Learn to place over a fleet (needs torch: make learn)."
+_GUARD = "Fit what tells that a fleet is not what a placement policy was made for."
 
 
 class _Models(click.Group):
@@ -44,7 +46,7 @@ class _Models(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return [*_MODELS, "placement"]
+        return [*_MODELS, "placement", "guard"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
@@ -52,6 +54,10 @@ class _Models(click.Group):
             from prewarm.cli.train_placement import placement
 
             return placement
+        if cmd_name == "guard":
+            from prewarm.cli.train_guard import guard
+
+            return guard
         return _command(cmd_name) if cmd_name in _MODELS else None
 
     def resolve_command(
@@ -65,7 +71,7 @@ class _Models(click.Group):
         del ctx
         told = [(name, line) for name, (_, _, _, line) in _MODELS.items()]
         with formatter.section("Models"):
-            formatter.write_dl([*told, ("placement", _PLACEMENT)])
+            formatter.write_dl([*told, ("placement", _PLACEMENT), ("guard", _GUARD)])
 
 
 @click.group(cls=_Models, epilog="Example: prewarm train levels --data ../traces --out build/levels")

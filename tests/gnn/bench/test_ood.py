@@ -44,7 +44,7 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def detector() -> Detector:
     """Of eight runs: too few to state a rate, enough to see a cluster go."""
-    return fit(streams(MIND, 8, 3, lambda *_: None), np.random.default_rng(0), Fit())
+    return fit(streams(MIND, 8, 3, lambda *_: None, calls=False), np.random.default_rng(0), Fit())
 
 
 def played(world: World, kind: Shift, until_s: float) -> GuardedPlay:
