@@ -12,6 +12,7 @@ from typing import Any
 from gnn.train.loop import Trained
 from gnn.train.plan import Plan
 from gnn.train.task import Task
+from prewarm.domain import InputError
 
 _LIBRARIES = ("numpy", "torch", "gymnasium")
 
@@ -41,19 +42,28 @@ def facts(task: Task, plan: Plan, trained: Trained, *, seed: int, command: str) 
     }
 
 
-def write_card(path: Path, told: Mapping[str, Any], evaluation: Mapping[str, Any] | None = None) -> None:
-    """The card in markdown; `evaluation`: figures on evaluation seeds, by name, where they were measured."""
+def write_card(path: Path, told: Mapping[str, Any]) -> None:
+    """The card in markdown."""
     lines = [f"# placement-{told['task']}", "", _opening(told), ""]
     lines += [f"- {name.replace('_', ' ')}: {_plain(value)}" for name, value in told.items() if name not in _APART]
     lines += ["", "Data: " + ("; ".join(f"{name} sha256 {digest}" for name, digest in told["data"].items()) or _NONE)]
-    if evaluation:
-        lines += ["", "On evaluation seeds, which training never sees:", ""]
-        lines += [f"- {name.replace('_', ' ')}: {_plain(value)}" for name, value in evaluation.items()]
-    lines += ["", "Settings of the run:", ""]
+    lines += ["", _SETTINGS, ""]
     lines += [f"- {name}: {_plain(value)}" for name, value in told["plan"].items()]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def add_evaluation(path: Path, found: Mapping[str, Any]) -> None:
+    """Write figures of evaluation seeds, by name, into a card, in place of older ones. InputError where it is none."""
+    if not path.exists() or _SETTINGS not in (card := path.read_text(encoding="utf-8")):
+        raise InputError(f"{path}: not the card of a trained policy")
+    before, _, settings = card.partition(_SETTINGS)
+    lines = [f"- {name.replace('_', ' ')}: {_plain(value)}" for name, value in found.items()]
+    told = "\n".join([_EVALUATED, "", *lines, "", ""])
+    path.write_text(before.partition(_EVALUATED)[0] + told + _SETTINGS + settings, encoding="utf-8")
+
+
+_SETTINGS = "Settings of the run:"
+_EVALUATED = "On evaluation seeds, which training never sees:"
 _APART = ("task", "data", "plan", "validation_parts")
 _NONE = "no traces; worlds are drawn from their seeds."
 

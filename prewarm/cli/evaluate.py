@@ -28,22 +28,27 @@ def evaluate() -> None:
 @click.option("--task", "name", default="fleet", show_default=True, help="World: fleet, published, sizes, mix.")
 @click.option("--weights", type=click.Path(path_type=Path, dir_okay=False), help="File of weights [default: shipped].")
 @click.option("--seeds", default="0-9", show_default=True, help="Evaluation worlds, below 100: 0-9 or 0,3,7.")
+@click.option("--card", is_flag=True, help="Write the figures into the card beside the weights.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def placement(*, name: str, weights: Path | None, seeds: str, as_json: bool) -> int:
+def placement(*, name: str, weights: Path | None, seeds: str, card: bool, as_json: bool) -> int:
     """Play each world with the learned policy and with the rule. Ends with 1 where it is not better than the rule.
 
     The interval covers 95 % of the means of as many worlds drawn anew.
     """
     need_learn()
+    from gnn.train.card import add_evaluation
     from gnn.train.evaluate import evaluate as judged
     from gnn.train.evaluate import weights_for
     from gnn.train.tasks import find
 
     task = find(name)
     wanted = seeds_of(seeds)
-    student = weights_for(task, weights or shipped(name))
+    file = weights or shipped(name)
+    student = weights_for(task, file)
     with progress_bar(f"evaluate {name}") as progress:
         found = judged(task, student, wanted, progress)
+    if card:
+        add_evaluation(file.with_suffix(".md"), dataclasses.asdict(found))
     if as_json:
         click.echo(orjson.dumps({"task": name, **dataclasses.asdict(found)}, option=orjson.OPT_INDENT_2).decode())
     else:

@@ -15,7 +15,7 @@ import orjson
 import torch
 
 from gnn.student import read_student
-from gnn.train.card import facts, write_card
+from gnn.train.card import add_evaluation, facts, write_card
 from gnn.train.loop import Trained, train
 from gnn.train.run import CHECKPOINT
 from gnn.train.task import EVALUATION, TRAINING_FROM, VALIDATION
@@ -119,9 +119,15 @@ def test_the_card_says_what_was_seen(tmp_path: Path) -> None:
     task, told = ContextTask(), plan(questions=6)
     task.data = {"calls.csv": "ab12"}  # type: ignore[attr-defined]
     result = train(task, told, tmp_path, progress=silent, seed=3)
-    write_card(tmp_path / "card.md", facts(task, told, result, seed=3, command="prewarm train"), {"score": 0.25})
+    write_card(tmp_path / "card.md", facts(task, told, result, seed=3, command="prewarm train"))
+    for score in (0.125, 0.25):
+        add_evaluation(tmp_path / "card.md", {"score": score})
     card = (tmp_path / "card.md").read_text()
     assert "calls.csv sha256 ab12" in card
     assert f"validation score: {result.score:.6g}" in card
-    assert "- score: 0.25" in card
+    assert "- score: 0.25\n" in card
+    assert "0.125" not in card  # what was measured last
+    assert card.index("- score") < card.index("- judge_every: ")
+    with pytest.raises(InputError, match="not the card"):
+        add_evaluation(tmp_path / "none.md", {"score": 0.25})
     assert f"torch {version('torch')}" in card
