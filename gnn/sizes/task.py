@@ -37,12 +37,14 @@ PLAN = Plan(
         LEARNER,
         actor_rate=3e-5,
         noise=replace(LEARNER.noise, sigma=0.04, last_sigma=0.01),
-        critic_first=200,
+        critic_first=100,
     ),
-    lessons=4_000,
+    lessons=3_000,
     lessons_noise=0.02,
     imitations=2_500,
+    questions=900,
     update_every=3.0,
+    judge_every=100,
     validation=tuple(VALIDATION[:6]),
 )
 """Mostly imitation: the teacher is exact, and a residual of 0.03 is 11 ms already, so noise and steps are small."""

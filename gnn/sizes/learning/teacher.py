@@ -21,7 +21,7 @@ from gnn.sizes.rules.factors import SPAN_MS
 from gnn.sizes.rules.holes import Holes
 from prewarm.domain import Float32Array, IntArray
 
-_BANK, _JUDGED, _DEAD_END = 256, 6, 0.1
+_BANK, _JUDGED, _MOST = 256, 6, 0.15
 
 
 def best_of(offer: Offer, placed: IntArray, holes: Holes, most_ms: float = np.inf) -> Best | None:
@@ -57,18 +57,23 @@ def weights_for(rule: Rule, observation: Observation, row: int) -> Float32Array 
 
 
 def misjudged(form: Form, rule: Rule, observation: Observation, question: Question, holes: Holes) -> Float32Array:
-    """Residual or score (p, 1) with which the `_JUDGED` clusters that the rule likes best have the order and distance
-    of what their best completions cost; the others stay where the rule has them.
+    """Residual or score (p, 1): by how much the rule misjudges each of the `_JUDGED` clusters that it likes best,
+    beside what their best completions cost, the median of them taken as right. Of the rest it says nothing.
+
+    Errors beyond `_MOST` are cut: few are large, and squares of those would be all that is learned.
     """
     weights = np.array(rule.weights)
     scores = observation["ask/values"].astype(np.float64) @ (weights / weights.sum())
     best = np.argsort(-scores, kind="stable")[:_JUDGED]
     told = np.array([_completed_ms(question, row, holes) for row in best.tolist()])
     known = np.isfinite(told)
+    error = np.full(len(best), -_MOST)
+    if known.any():
+        unit = weights[0] / weights.sum() / SPAN_MS
+        raw = (-unit * told[known] - scores[best[known]]) / BOUND
+        error[known] = np.clip(raw - np.median(raw), -_MOST, _MOST)
     wanted = scores.copy()
-    unit = weights[0] / weights.sum() / SPAN_MS
-    wanted[best[known]] = scores[best[0]] - unit * (told[known] - told[known].min(initial=np.inf))
-    wanted[best[~known]] -= _DEAD_END
+    wanted[best] += BOUND * error
     change = (wanted - scores) / BOUND if form is Form.RESIDUAL else 2.0 * wanted - 1.0
     out: Float32Array = np.clip(change, -1.0, 1.0).astype(np.float32)[:, None]
     return out

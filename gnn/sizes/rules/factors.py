@@ -7,8 +7,8 @@ know of each other in other branches (`gnn.sizes.optimum.tree`), so it is too lo
 if each takes the cheapest place, which is too high. holes: price of what that leaves. room: share of the cluster that
 is left. whole: share of the request's units without a place that would fit here.
 
-Two more weigh nothing in the rule and are there to be learned from: total, how close link, rest and price are to the best
-cluster's on a fine scale; doubt, how far the two estimates are apart.
+Two more weigh nothing in the rule and are there to be learned from: total, how close link, rest and price are to those
+of the best cluster on a fine scale; doubt, how far the two estimates are apart.
 """
 
 from __future__ import annotations

@@ -7,15 +7,16 @@ import pytest
 
 from gnn.forms import Form
 from gnn.observation import unfit
-from gnn.sizes.learning.answer import Asked, answered, asked
+from gnn.sizes.learning.answer import WEIGHTS_FILE, Asked, answered, asked, learned
 from gnn.sizes.learning.env import MOST_SIZE, SizesEnv
 from gnn.sizes.learning.observe import Observer
 from gnn.sizes.learning.teacher import Priced, best_of
 from gnn.sizes.play import OneByOne, play, question
 from gnn.sizes.rules.factors import FACTORS
-from gnn.sizes.rules.weighted import admitting
+from gnn.sizes.rules.weighted import admitting, tuned
 from gnn.sizes.task import SizesTask, lost, moments
 from gnn.sizes.world import draw_world
+from gnn.student import read_student
 from gnn.train.questions import zero
 from tests.gnn.sizes.builders import PRICED, chain, line, offer
 
@@ -126,3 +127,12 @@ def test_the_rule_itself_is_judged_zero() -> None:
     verdict = task.judge(lambda seen: zero(Form.WEIGHTS, len(FACTORS), seen), (541,))
     assert verdict.score == 0.0
     assert verdict.parts["ours"] == verdict.parts["rule"]
+
+
+def test_the_shipped_weights_belong_to_the_rule_of_today_and_read_any_number_of_clusters() -> None:
+    student = read_student(WEIGHTS_FILE)
+    assert student.shape.rule == tuned().rule
+    for size in (4, 64):
+        run = play(draw_world(size, 532), learned())
+        assert run.ratio < 1.1
+        assert run.accepted.sum() > 90
