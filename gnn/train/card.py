@@ -20,6 +20,7 @@ _LIBRARIES = ("numpy", "torch", "gymnasium")
 def facts(task: Task, plan: Plan, trained: Trained, *, seed: int, command: str) -> dict[str, Any]:
     """Everything that the card says, as plain values."""
     shape = trained.shape
+    best = max(trained.curve, key=lambda entry: float(entry["score"]))
     return {
         "task": task.name,
         "seed": seed,
@@ -33,6 +34,7 @@ def facts(task: Task, plan: Plan, trained: Trained, *, seed: int, command: str) 
         "episodes": trained.episodes,
         "questions": trained.questions,
         "updates": trained.updates,
+        "kept_from": {name: best[name] for name in ("questions", "updates")},
         "validation_seeds": list(plan.validation),
         "validation_score": trained.score,
         "validation_parts": trained.parts,

@@ -125,6 +125,8 @@ def test_the_card_says_what_was_seen(tmp_path: Path) -> None:
     card = (tmp_path / "card.md").read_text()
     assert "calls.csv sha256 ab12" in card
     assert f"validation score: {result.score:.6g}" in card
+    best = max(result.curve, key=lambda entry: float(entry["score"]))
+    assert f"- kept from: questions {best['questions']}, updates {best['updates']}" in card
     assert "- score: 0.25\n" in card
     assert "0.125" not in card  # what was measured last
     assert card.index("- score") < card.index("- judge_every: ")
