@@ -84,12 +84,12 @@ class Attention:
         last = len(self._rounds) - 1
         for number, one in enumerate(self._rounds):
             kinds = READ if number == last else frozenset(NODE_TYPES)
-            edges = [self._edges(number, part, given, first, counts) for part in range(2)]
+            edges = [self._edges(number, part, given, first=first, counts=counts) for part in range(2)]
             nodes = one.after(nodes, [known for known in edges if len(known.source)], number, first=first, kinds=kinds)
         return nodes
 
     def _edges(
-        self, number: int, part: int, given: Observation, first: Mapping[str, int], counts: tuple[int, ...]
+        self, number: int, part: int, given: Observation, *, first: Mapping[str, int], counts: tuple[int, ...]
     ) -> _Edges:
         """The edges of a round, kept as far as they are what they were. All rounds but the last have the same."""
         key = (int(number == len(self._rounds) - 1), part)

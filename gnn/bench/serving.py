@@ -13,7 +13,7 @@ import hashlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -82,7 +82,7 @@ def run(data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = N
     trained = shipped().exists()
     detector = _detector(data_dir, seed, progress)
     guards = [guarded(_scorer(seed, clock), detector) for clock in (time.perf_counter, time.thread_time)]
-    sides = measure(data_dir, guards, seed, QUICK_DECISIONS if quick else DECISIONS, progress)
+    sides = measure(data_dir, guards, seed=seed, decisions=QUICK_DECISIONS if quick else DECISIONS, progress=progress)
     progress(0.9, "a worker process")
     sent, loaded = in_a_worker(data_dir, seed), imports()
     off, on, alone = sides
@@ -124,29 +124,31 @@ def _detector(data_dir: Path, seed: int, progress: Progress) -> Detector:
     return read_detector(path) if path.exists() else usual(data_dir, seed, progress)
 
 
-def usual(data_dir: Path, seed: int, progress: Progress) -> Detector:
-    """A detector of such fleets, each seen a few times: as large as a shipped one, and made in a second or two."""
-    streams = []
-    builder = GraphBuilder()
-    world = large_fleet(data_dir, np.random.default_rng([seed, 1]), now=START)
-    for number in range(_RUNS):
-        progress(0.1 * number / _RUNS, "what is usual here")
-        rows = [pooled(question_observation(asked(world, _LOOKED * number + at), builder)) for at in range(_LOOKED)]
+def usual(data_dir: Path, seed: int, progress: Progress, runs: int = _RUNS) -> Detector:
+    """A detector of such fleets, each seen a few times: as large as a shipped one, and made in a few seconds."""
+    streams, builder = [], GraphBuilder(candidates=False)
+    asked = questions(large_fleet(data_dir, np.random.default_rng([seed, 1]), now=START))
+    for number in range(runs):
+        progress(0.1 * number / runs, "what is usual here")
+        rows = [pooled(question_observation(next(asked), builder)) for _ in range(_LOOKED)]
         streams.append(Stream(np.arange(_LOOKED, dtype=np.float64), np.array(rows), np.zeros((_LOOKED, 1))))
     return fit(streams, np.random.default_rng(seed), Fit(rate=0.05, floor=0.5))
 
 
-def asked(world: LargeFleet, number: int) -> Question:
-    """The question that the pipeline asks about the next workload that any cluster may take."""
-    ear = _Ear()
-    placer = Placer(world.change(START + APART_S * number))
-    while ear.question is None:
-        placer.ask(world.workload(number), terms=Terms(scorer=ear), now=world.snapshot.at)
-    return ear.question
+def questions(world: LargeFleet) -> Iterator[Question]:
+    """What the pipeline asks about one workload after another that any cluster may take."""
+    ear, placer, number = _Ear(), Placer(world.snapshot), 0
+    while True:
+        number += 1
+        placer.see(world.change(START + APART_S * number))
+        ear.heard.clear()
+        while not ear.heard:
+            placer.ask(world.workload(number), terms=Terms(scorer=ear), now=world.snapshot.at)
+        yield ear.heard[0]
 
 
 def measure(
-    data_dir: Path, guards: Sequence[Guarded], seed: int, decisions: int, progress: Progress
+    data_dir: Path, guards: Sequence[Guarded], *, seed: int, decisions: int, progress: Progress
 ) -> tuple[Side, ...]:
     """Decide each workload without a scorer and with each of these, in turns."""
     worlds = [large_fleet(data_dir, np.random.default_rng(seed), now=START) for _ in range(1 + len(guards))]
@@ -169,7 +171,7 @@ def measure(
 def in_a_worker(data_dir: Path, seed: int) -> list[float]:
     """ms from sending an observation to a worker process that answers it to having the action."""
     world = large_fleet(data_dir, np.random.default_rng([seed, 2]), now=START)
-    seen = question_observation(asked(world, 0), GraphBuilder())
+    seen = question_observation(next(questions(world)), GraphBuilder())
     out = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_prepare, initargs=(seed,)) as pool:
         for _ in range(10):
@@ -194,10 +196,11 @@ def imports() -> list[str]:
 class _Ear:
     """A scorer that listens only."""
 
-    question: Question | None = None
+    def __init__(self) -> None:
+        self.heard: list[Question] = []
 
     def weigh(self, question: Question) -> Weighing | Declined:
-        self.question = question
+        self.heard.append(question)
         return Declined("only looking")
 
 

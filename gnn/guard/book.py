@@ -94,7 +94,8 @@ class Book:
         while self.waiting and now - self.waiting[0].at >= LAG_S:
             one = self.waiting.popleft()
             rule, learned = (
-                cost(side, one.workload, one.before, seen, self.prices) for side in (one.rule, one.learned)
+                cost(side, one.workload, before=one.before, seen=seen, by=self.prices)
+                for side in (one.rule, one.learned)
             )
             space = one.workload.key.partition("/")[0]
             window = self.windows.setdefault(space, OpenWindow(one.at))

@@ -53,7 +53,9 @@ def shares(worth: FloatArray, room: FloatArray, replicas: int, *, temperature: f
     return out.astype(np.int64)
 
 
-def cost(placed: Mapping[str, int], workload: Workload, before: Mapping[str, int], seen: Snapshot, by: Prices) -> float:
+def cost(
+    placed: Mapping[str, int], workload: Workload, *, before: Mapping[str, int], seen: Snapshot, by: Prices
+) -> float:
     """Of instances by cluster in the fleet as it is seen now. before: instances that ran when it was decided."""
     clusters = {one.name: one for one in seen.clusters}
     alive = {

@@ -21,16 +21,16 @@ NONE: dict[str, int] = {}
 def test_each_part_of_the_price() -> None:
     shop, work = some_shop(), replace(some_workload(replicas=4), callers=())
     held = IDLE_COST_PER_GB_S * 60.0 * GIB / 1e9
-    assert cost({"c0": 4}, work, NONE, shop, BY) == pytest.approx(4 * COLD_COST + 4 * held)
-    assert cost({"c3": 4}, work, NONE, shop, BY) == pytest.approx(4 * COLD_COST + 4 * held * 1.3)
-    assert cost({"c0": 4}, work, {"c0": 3}, shop, BY) == pytest.approx(COLD_COST + 4 * held)
-    assert cost({"c0": 3}, work, {"c0": 3}, shop, BY) == pytest.approx(3 * held + 10.0)
+    assert cost({"c0": 4}, work, before=NONE, seen=shop, by=BY) == pytest.approx(4 * COLD_COST + 4 * held)
+    assert cost({"c3": 4}, work, before=NONE, seen=shop, by=BY) == pytest.approx(4 * COLD_COST + 4 * held * 1.3)
+    assert cost({"c0": 4}, work, before={"c0": 3}, seen=shop, by=BY) == pytest.approx(COLD_COST + 4 * held)
+    assert cost({"c0": 3}, work, before={"c0": 3}, seen=shop, by=BY) == pytest.approx(3 * held + 10.0)
 
 
 def test_delay_is_that_of_the_callers() -> None:
     shop, work = some_shop(), some_workload(replicas=2)
     near, far = ({"c1": 2}, {"c2": 2})  # the callers are in eu: c1 and c3
-    apart = cost(far, work, far, shop, BY) - cost(near, work, near, shop, BY)
+    apart = cost(far, work, before=far, seen=shop, by=BY) - cost(near, work, before=near, seen=shop, by=BY)
     price = 0.1 * 2 * IDLE_COST_PER_GB_S * 60.0 * GIB / 1e9
     assert apart == pytest.approx(3.0 * 5.0 * 60.0 * 0.010 + price, rel=1e-6)
 
@@ -40,8 +40,8 @@ def test_what_went_dark_holds_nothing() -> None:
     dark = replace(
         shop, clusters=tuple(replace(one, state=MemberState.DARK) if one.name == "c0" else one for one in shop.clusters)
     )
-    assert cost({"c0": 2}, work, NONE, dark, BY) == pytest.approx(20.0)
-    assert cost({"gone": 2}, work, NONE, shop, BY) == pytest.approx(20.0)
+    assert cost({"c0": 2}, work, before=NONE, seen=dark, by=BY) == pytest.approx(20.0)
+    assert cost({"gone": 2}, work, before=NONE, seen=shop, by=BY) == pytest.approx(20.0)
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
