@@ -1,6 +1,6 @@
 """Trains the peers with stable-baselines3's own settings on 4 clusters, as the published ones were.
 
-    python -m gnn.sizes.peers.train ppo --steps 200000
+    python -m gnn.sizes.peers.train ppo --steps 60000
 
 Reward is the delay that a service adds, and the most of it where the chosen cluster has no room, which ends the
 request.
@@ -152,7 +152,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("ppo", "dqn"))
-    parser.add_argument("--steps", type=int, default=200_000)
+    parser.add_argument("--steps", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     weights: dict[str, Any] = dict(trained(options.kind, options.steps, options.seed))
