@@ -104,8 +104,7 @@ async def end_placement(call: Call[FleetDesk]) -> object:
     finally:
         desk.under_way.discard(key)
     if answer["became"] in _GONE:
-        for decision in held:
-            desk.placer.cancel(decision)
+        await desk.give_back(held)
     return answer
 
 
@@ -152,7 +151,7 @@ async def _carry_through(desk: FleetDesk, placed: Placed, placement: Placement) 
 async def _hold(desk: FleetDesk, placement: Placement) -> None:
     """Write down a decision that only holds room; without its record the room is given back."""
     try:
-        await desk.records.keep_decisions([decision_of(placement)])
+        await desk.records.keep_promised(decision_of(placement), desk.placer.promised(placement))
     except PrewarmError:
         desk.placer.cancel(placement.id)
         raise

@@ -85,15 +85,15 @@ async def carry_through(desk: FleetDesk, placed: Placed, placement: Placement, a
 
     The caller has put the key into `desk.under_way`. PrewarmError where the database cannot be written.
     """
-    carried = None
     try:
-        await desk.records.keep_decisions([decision_of(placement)])
+        await desk.records.keep_promised(decision_of(placement), desk.placer.promised(placement))
         await desk.records.keep_memory(desk.placer.homes, desk.placer.moves, placement.at)
         carried = await _carry_out(desk, placed, placement)
-    finally:
-        if carried is None or not carried.done:
-            desk.placer.cancel(placement.id)
+    except Exception:  # a stop of the service is none: the journal's rollout keeps its room for the next start
+        await desk.give_back([placement.id])
+        raise
     if not carried.done:
+        await desk.give_back([placement.id])
         return carried
     await desk.records.mark_applied([placement.id])
     kept = replace(placed, decision=placement.id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from federation.desk.records import Placed, Records, Said
 from federation.members.api import Api
 from federation.placement.answer import Placement
 from federation.placement.placer import Placer
+from federation.placement.reserve.book import EMPTY, reserve
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
 from federation.snapshot import MemberState, Snapshot
@@ -109,6 +110,14 @@ class FleetDesk:
             self.metrics.saw(placed, placement.unplaced, time.perf_counter() - began)
         return told(self.mixed, placement, workload)
 
+    async def give_back(self, decisions: Iterable[str]) -> None:
+        """Release what decisions were promised: now, and in the database so that a restart does not bring it back."""
+        given = tuple(decisions)
+        for one in given:
+            self.placer.cancel(one)
+        if given:
+            await self.records.release(given)
+
     def may_write(self, key: str) -> str | None:
         """None where a placement of `key` may be carried out now, else why not."""
         mode = self.demand.told.modes.of(key)
@@ -134,7 +143,8 @@ class FleetDesk:
         self.said = dict(await self.records.said())
         self.links = await self.records.links()
         homes, moves = await self.records.memory()
-        self.placer = Placer(self.placer.snapshot, book=self.placer.book, homes=homes, moves=moves)
+        book = reserve(EMPTY, await self.records.promised(self.now()))
+        self.placer = Placer(self.placer.snapshot, book=book, homes=homes, moves=moves)
         self.view.told(self.said, self.links)
 
     async def say(self, cluster: str, said: Said) -> None:

@@ -11,13 +11,17 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from sqlalchemy import Connection
+
 from federation.apply.around.drain import KIND as CORDON
 from federation.apply.around.drain import Cordon, end_cordon, set_cordon
 from federation.apply.state.objects import is_secret, ref_of
 from federation.manifest.fields import Json
 from federation.manifest.form import read_form
 from federation.manifest.read import Manifest, read_manifest
+from federation.placement.reserve.book import Claim
 from federation.placement.terms import Home
+from federation.placement.workload import GpuNeed
 from federation.snapshot import frozen
 from prewarm.domain import Decision
 from prewarm.settings import Link
@@ -25,6 +29,7 @@ from prewarm.store import Store
 from prewarm.store.decisions import add_decisions, mark_applied
 from prewarm.store.people import Stamp, documents, drop_document, put_document
 from prewarm.store.records import put_record
+from prewarm.store.reservations import Reservation, drop_reservations, put_reservations, reservations
 
 PLACED = "placed"
 NETWORK = "network"
@@ -76,6 +81,18 @@ class Records:
     async def keep_decisions(self, made: Iterable[Decision]) -> None:
         """Write placements."""
         await self._store.submit(partial(add_decisions, decisions=tuple(made)))
+
+    async def keep_promised(self, made: Decision, claims: Iterable[Claim]) -> None:
+        """Write a placement together with the room that it was promised: after a restart either both are there."""
+        await self._store.submit(partial(_keep_promised, made=made, rows=[_reservation(one) for one in claims]))
+
+    async def release(self, ids: Iterable[str]) -> None:
+        """The room that these decisions were promised is free again, after a restart too."""
+        await self._store.submit(partial(drop_reservations, decisions=tuple(ids)))
+
+    async def promised(self, now: float) -> tuple[Claim, ...]:
+        """The room that was promised and whose time is not over."""
+        return tuple(map(_claim, await self._store.read(partial(reservations, now=now))))
 
     async def mark_applied(self, ids: Iterable[str]) -> None:
         """Note that these were carried out."""
@@ -145,3 +162,24 @@ class Records:
 def _placed(key: str, body: Mapping[str, Any]) -> Placed:
     beside = tuple(body["beside"])
     return Placed(key, body["source"], body["at"], body["decision"], beside, body["with_dependencies"])
+
+
+def _keep_promised(connection: Connection, made: Decision, rows: list[Reservation]) -> None:
+    add_decisions(connection, [made])
+    put_reservations(connection, made.function, rows, made.at)
+
+
+def _reservation(claim: Claim) -> Reservation:
+    requests, gpu = claim.shape
+    shape = {"requests": dict(requests), "gpu": asdict(gpu)}
+    counts = {"instances": claim.instances, "base": claim.base, "priority": claim.priority}
+    return Reservation(claim.id, claim.cluster, claim.workload, shape=shape, until=claim.until, **counts)
+
+
+def _claim(kept: Reservation) -> Claim:
+    gpu = kept.shape["gpu"]
+    shape = tuple(kept.shape["requests"].items()), GpuNeed(gpu["count"], gpu["milli"], tuple(gpu["models"]))
+    where = {"id": kept.decision, "workload": kept.workload, "cluster": kept.cluster}
+    return Claim(
+        **where, instances=kept.instances, base=kept.base, shape=shape, until=kept.until, priority=kept.priority
+    )

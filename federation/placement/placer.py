@@ -111,6 +111,10 @@ class Placer:
         made = {turn: self.place(waiting[turn], terms=terms, now=now) for turn in turns}
         return tuple(made[turn] for turn in range(len(waiting)))
 
+    def promised(self, placement: Placement) -> tuple[Claim, ...]:
+        """What of the room that one decision was promised is still held."""
+        return tuple(one for one in self.book.own(placement.workload) if one.id == placement.id)
+
     def cancel(self, decision: str) -> None:
         """Release what one decision was promised: it was not carried out."""
         self._turn_to(cancel(self.book, decision))

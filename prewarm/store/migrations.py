@@ -60,6 +60,13 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
     ),
     ('CREATE TABLE spoken (source TEXT NOT NULL, "row" INTEGER NOT NULL, PRIMARY KEY (source, "row"))',),
+    (
+        (
+            "CREATE TABLE reservations (decision TEXT NOT NULL, cluster TEXT NOT NULL, workload TEXT NOT NULL,"
+            " instances INTEGER NOT NULL, base INTEGER NOT NULL, shape TEXT NOT NULL, until {double} NOT NULL,"
+            " priority INTEGER NOT NULL, PRIMARY KEY (decision, cluster))"
+        ),
+    ),
 )
 
 

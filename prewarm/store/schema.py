@@ -103,6 +103,21 @@ OVERRIDES = Table(
 )
 """One override a function and cluster; the empty cluster is all of them."""
 
+RESERVATIONS = Table(
+    "reservations",
+    METADATA,
+    Column("decision", Text, nullable=False),
+    Column("cluster", Text, nullable=False),
+    Column("workload", Text, nullable=False),
+    Column("instances", Integer, nullable=False),
+    Column("base", Integer, nullable=False),
+    Column("shape", Text, nullable=False),
+    Column("until", Double, nullable=False),
+    Column("priority", Integer, nullable=False),
+    PrimaryKeyConstraint("decision", "cluster"),
+)
+"""Room that placements were promised; `shape` is what one instance takes, as JSON. A row goes when it is over."""
+
 DOCUMENTS = Table(
     "documents",
     METADATA,
