@@ -2,8 +2,8 @@
 
 Everything is simulated, so no figure stands beside a real cluster's without saying so; the published ones are printed
 for the reader, not compared. The load of the second part is the one at which the kube-scheduler's default rule fails
-3.2 % of the batch and training pods. The goals are the shipped policy's; without one they are missed. Its teacher, the
-tuned rule led by a room plan made by hand, is a row of its own, since it is no rule of fixed weights.
+3.2 % of the batch and training pods. The goals are the shipped policy's; without one they are missed. Its teacher, a
+rule led by a room plan made by hand, is a row of its own, since it is no rule of fixed weights.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The published cluster as an environment: one step is one pod, or one gang, that could go to either cluster.
 
 Pods that fit in one cluster only are placed by the rule and are no question. The reward is what the meter shows between
-two questions, in units of half a minute: cores that lie idle and hops that calls make. What a replica costs shows for
-as long as it stands, which is longer than a learner looks ahead, so the change of a potential is added: the hops that
-the placed replicas will mean, and room for the next gangs (Ng et al., ICML'99: it moves no optimum). Violations are
-gangs' pods that would fail, by their rate, and pods of batch that did.
+two questions, in units of five minutes: cores that lie idle and hops that calls make. What a replica costs shows for as
+long as it stands, hundreds of questions, and with a discount near 1 the critic led the actor astray. So the change of a
+potential is added (Ng et al., ICML'99: it moves no optimum), and the discount is short. The potential is the hops that
+placed replicas will mean, exact room for the next gangs, and what the room plan says will be lacking or left over.
+Violations are gangs' pods that would fail, by their rate, and pods of batch that did.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from gnn.published.kernel.advance import advance
 from gnn.published.kernel.layout import ANSWERED, NOW, WHOLE_GANGS, State
 from gnn.published.measure.build import build
 from gnn.published.measure.run import asked_kind
+from gnn.published.policy.ahead import room_to_grow, small_cluster
 from gnn.published.policy.answer import answer
 from gnn.published.policy.columns import Columns
 from gnn.published.policy.graph import observation
@@ -31,12 +33,14 @@ from gnn.published.world.draw import World
 from gnn.published.world.jobs import GANG_PODS, GANG_SHARE, GANG_WORK
 from gnn.train.task import PlacementEnv
 
-DISCOUNT = 0.95
-UNIT_S, LOOK_EVERY_S = 30.0, 10.0
+DISCOUNT = 0.5
+UNIT_S, LOOK_EVERY_S = 300.0, 10.0
 IDLE, HOPS = 10.0, 1.0
-"""What a whole fleet's idleness and a hop of every call cost for half a minute."""
-_AHEAD, _ROOM, _ENOUGH = 10.0, 0.3, 2
-"""The potential: of placed hops, and of each gang that there is room for, up to two."""
+"""What a whole fleet's idleness and a hop of every call cost for five minutes."""
+_AHEAD, _ROOM, _ENOUGH, _LACKING, _STRANDED = 1.0, 0.03, 2, 0.05, 0.02
+"""The potential: placed hops; each gang that there is room for, up to two; each core that chains will lack at home, and
+each that the plan leaves over in the small cluster.
+"""
 _Step = tuple[Observation, float, bool, bool, dict[str, Any]]
 
 
@@ -116,7 +120,7 @@ class PublishedEnv(PlacementEnv):
     # --- what came of it
 
     def _goals(self, before: Reading) -> float:
-        """Hops and, where work always waits, idle cores since, in half minutes; not above 0. Under a load that comes by
+        """Hops and, where work always waits, idle cores since, in units; not above 0. Under a load that comes by
         itself no placement leaves fewer cores idle.
         """
         now = self.reading
@@ -132,5 +136,7 @@ class PublishedEnv(PlacementEnv):
         return rate * (now.blocked_s - before.blocked_s) + now.batch_failed - before.batch_failed
 
     def _potential(self) -> float:
+        grow, small = room_to_grow(self.state[0]), small_cluster(self.state[0])
+        lacking, left = float(np.maximum(-grow, 0.0).sum()), float(max(grow[small], 0.0))
         room = 0.0 if self.world.depth > 0 else _ROOM * min(gangs(self.state), _ENOUGH)
-        return room - _AHEAD * float(promised_delay(self.state))
+        return room - _AHEAD * float(promised_delay(self.state)) - _LACKING * lacking - _STRANDED * left

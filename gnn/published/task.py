@@ -32,28 +32,28 @@ _POINTS = np.array([-100.0, -15.0, -15.0])
 PLAN = Plan(
     learner=Settings(
         discount=DISCOUNT,
-        actor_rate=1e-4,
+        actor_rate=2e-5,
         critic_rate=1e-3,
-        batch=64,
+        batch=32,
         capacity=20_000,
-        noise=NoiseSettings(sigma=0.1, last_sigma=0.03, steps=8_000),
-        critic_first=400,
+        noise=NoiseSettings(sigma=0.6, last_sigma=0.2, steps=4_000),
+        critic_first=600,
         off_ends=1e-5,
-        price=Price(limit=0.008, multiplier=3.0, step=1.0),
+        price=Price(limit=0.008, multiplier=0.3, step=0.1),
     ),
     encoder=EncoderShape(hidden=32, heads=4, layers=1),
     seconds=1_200.0,
-    lessons=5_000,
-    lessons_noise=0.1,
-    imitations=1_500,
-    update_every=4.0,
+    lessons=6_000,
+    lessons_noise=0.6,
+    imitations=2_000,
+    update_every=2.0,
     judge_every=400,
     validation=tuple(VALIDATION[:6]),
 )
 
 
 class PublishedTask:
-    """Where pods of the published cluster go; action zero is the tuned rule."""
+    """Where pods of the published cluster go; action zero is the tuned rule that fills nodes first."""
 
     name = "published"
     plan = PLAN

@@ -1,6 +1,6 @@
 """What a question tells of each cluster: the rule's factors by kind of pod, and what a look ahead says.
 
-The tuned rule weighs other factors for replicas, jobs and gangs, so each kind has columns of its own, which are 0 where
+The rule weighs other factors for replicas, jobs and gangs, so each kind has columns of its own, which are 0 where
 the pod is of another one. The look-ahead columns have no weight in the rule: a policy reads them, the rule does not.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from gnn.forms import Rule
 from gnn.published.kernel.layout import KINDS, NODE_FACTORS, SIZE
 from gnn.published.rules.named import Rule as NamedRule
-from gnn.published.rules.named import tuned
+from gnn.published.rules.named import filled
 from prewarm.domain import FloatArray, IntArray
 
 AHEAD = ("chain_here", "planned", "room_to_grow", "gang_room", "gangs_lost", "waiting")
@@ -68,7 +68,7 @@ class Columns:
 
 
 def tuned_columns() -> Columns:
-    """Those of the tuned rule."""
-    columns = Columns(tuned())
+    """Those of the rule that the shipped policy departs from."""
+    columns = Columns(filled())
     assert columns.table.shape[1] == SIZE + 1
     return columns

@@ -25,5 +25,5 @@ def learned(file: Path = WEIGHTS_FILE) -> Contender | None:
 
 
 def teacher() -> Contender:
-    """The tuned rule led by the room plan: what imitation alone could reach."""
+    """The rule of the policy led by the room plan: what imitation alone could reach."""
     return Contender(TEACHER, Taught(tuned_columns()))

@@ -1,4 +1,4 @@
-"""The teacher: the tuned rule, with replicas led by the room plan and jobs kept a little from the small cluster.
+"""The teacher: its rule, with replicas led by the room plan and jobs kept a little from the small cluster.
 
 Its constants were chosen on worlds 2000-2199, with calls on 2000-2005 (docs/experiments.md).
 """

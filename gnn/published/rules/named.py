@@ -75,8 +75,18 @@ def tuned() -> Rule:
     return Rule("tuned rule", found["weights"], found["temperature"], whole_gangs=True)
 
 
-def baselines() -> tuple[Rule, ...]:
-    """All of them, the default first."""
+def filled() -> Rule:
+    """The tuned rule whose replicas also prefer nodes that are nearly full: what the learned policy departs from.
+
+    By itself it fails less and fills less (docs/experiments.md, P9); led by a plan it does both better.
+    """
+    rule = tuned()
+    web = {**rule.weights["web"], "most_allocated": 1.0}
+    return Rule("tuned rule, full nodes first", {**rule.weights, "web": web}, rule.temperature, whole_gangs=True)
+
+
+def _published() -> tuple[Rule, ...]:
+    """Rules with their published settings, the default first."""
     return (
         default_rule(),
         Rule.same("default over all nodes", _DEFAULT),
@@ -89,6 +99,29 @@ def baselines() -> tuple[Rule, ...]:
         Rule.same("Karmada static weight", {"equal_share": 1.0, **_INSIDE}, whole_gangs=True),
         Rule.same("Karmada available replicas", {"room_share": 1.0, **_INSIDE}, whole_gangs=True),
         Rule.same("Karmada aggregated", {"aggregated": 1.0, **_INSIDE}, whole_gangs=True),
-        ours(),
-        tuned(),
     )
+
+
+def by_name(name: str) -> Rule:
+    """A published rule."""
+    return next(rule for rule in _published() if rule.name == name)
+
+
+def named_tuned() -> tuple[Rule, ...]:
+    """Four of them with the settings that were found for them; the file says on what, and what the published cost."""
+    found = json.loads(files("gnn.published.rules").joinpath("named.json").read_text(encoding="utf-8"))
+    return tuple(
+        Rule(
+            f"{name}, tuned",
+            dict.fromkeys(KINDS, one["weights"]),
+            dict.fromkeys(KINDS, one["temperature"]),
+            one["target_load"],
+            one["whole_gangs"],
+        )
+        for name, one in found.items()
+    )
+
+
+def baselines() -> tuple[Rule, ...]:
+    """All of them, the default first."""
+    return (*_published(), *named_tuned(), ours(), tuned(), filled())

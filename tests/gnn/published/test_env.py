@@ -18,7 +18,7 @@ from gnn.published.measure.run import run_asked, run_rule
 from gnn.published.policy.columns import tuned_columns
 from gnn.published.policy.played import Played, Taught
 from gnn.published.policy.worlds import backlog_world, load_world
-from gnn.published.rules.named import tuned
+from gnn.published.rules.named import filled
 from gnn.published.task import task
 from gnn.published.world.draw import Regime, World, draw_world
 
@@ -64,7 +64,7 @@ def test_zero_is_the_rule_bit_for_bit(form: Form, regime: Regime) -> None:
     world = draw_world(regime, 0.85, 40)
     nothing = np.zeros(WIDTHS[form], np.float32)
     ours = run_asked(world, Played(lambda _: nothing, form, COLUMNS))
-    rule = run_rule(world, tuned())
+    rule = run_rule(world, filled())
     assert (ours.came, ours.failed, ours.gangs_failed) == (rule.came, rule.failed, rule.gangs_failed)
     assert ours.utilisation == rule.utilisation
 

@@ -19,7 +19,7 @@ from gnn.published.policy.graph import observation
 from gnn.published.policy.look import choices, look
 from gnn.published.policy.meter import delay, gangs, promised_delay
 from gnn.published.policy.shipped import learned
-from gnn.published.rules.named import tuned
+from gnn.published.rules.named import filled
 from gnn.published.world.draw import Regime, World, draw_world
 from gnn.published.world.web import SERVICE_S
 from prewarm.domain import InputError
@@ -33,7 +33,7 @@ LARGE_AND_SMALL = fleet((32, 256, 0), (32, 256, 0), (16, 64, 1))
 def asked(of: World, *, answers: int = 0) -> State:
     """The state before its first question, or before a later one where the first are answered by the rule."""
     state = build(of)
-    state["weights"][0] = tuned().table
+    state["weights"][0] = filled().table
     assert advance(state, of.duration_s, True)
     for _ in range(answers):
         state["i"][0, ANSWERED] = 1
@@ -53,8 +53,8 @@ def test_the_rule_over_the_columns_is_the_rule_of_the_kernel() -> None:
     factors = np.random.default_rng(0).random((2, SIZE))
     for kind in range(3):
         values = COLUMNS.values(kind, factors, np.zeros((2, len(AHEAD))))
-        named = [NODE_FACTORS.index(name) for name in tuned().weights[("web", "batch", "training")[kind]]]
-        wanted = factors[:, named] @ tuned().table[kind, named] / COLUMNS.totals[kind]
+        named = [NODE_FACTORS.index(name) for name in filled().weights[("web", "batch", "training")[kind]]]
+        wanted = factors[:, named] @ filled().table[kind, named] / COLUMNS.totals[kind]
         assert values @ np.array(COLUMNS.weights.weights) == pytest.approx(wanted)
 
 
@@ -62,10 +62,10 @@ def test_weights_that_change_nothing_are_the_rules_and_a_residual_is_bounded_by_
     nearly = np.full((1, len(COLUMNS.names) + 1), 1e-9, np.float32)
     for kind in range(3):
         row = answer(COLUMNS, Form.WEIGHTS, kind, nearly).weights
-        assert row == pytest.approx(tuned().table[kind], rel=1e-6)
+        assert row == pytest.approx(filled().table[kind], rel=1e-6)
         most = answer(COLUMNS, Form.RESIDUAL, kind, np.ones((2, 1), np.float32))
         assert most.residual == pytest.approx([BOUND * COLUMNS.totals[kind]] * 2)
-        assert (most.weights == tuned().table[kind]).all()
+        assert (most.weights == filled().table[kind]).all()
 
 
 def test_the_plan_fills_the_small_cluster_with_whole_chains() -> None:
