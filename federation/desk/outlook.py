@@ -35,7 +35,7 @@ MOST_SHAPES = 64
 """Shapes that are judged before anybody asks: those asked for lately, then the most frequent of the mix."""
 MOST_PIECES = 200
 """Pieces of work in one round, each some hundred states for one shape."""
-FORESIGHT_S = 180.0
+FORESIGHT_S = 300.0
 """Foreseeing how room declines is given up after so long."""
 REST, LONGEST_REST_S = 2.0, 1.0
 """After each piece the thread rests so many times as long as it worked, since decisions share its processor."""

@@ -1,5 +1,5 @@
 """Scores of single nodes under a forecast mix of work: fragmentation, future fill, and which GPU a share should take.
 
-Everything but `kernels` is numpy alone, so that a service may import it. `kernels` compiles with numba and is for
-simulations and benchmarks; tests hold the two to the same answers.
+Everything but `kernels` and `judging` is numpy alone, so that a service may import it. Those two compile with numba and
+are for simulations, benchmarks and the process that foresees; tests hold both ways to the same answers.
 """

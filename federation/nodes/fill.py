@@ -25,14 +25,19 @@ _TIDY = 6
 
 @dataclass(frozen=True, slots=True)
 class FutureFill:
-    """A measure of nodes: V, what each would still take of what is to come. A gain counts what the instance takes."""
+    """A measure of nodes: V, what each would still take of what is to come, less the price of GPUs that it keeps open.
+
+    A gain counts what the instance takes.
+    """
 
     mix: Mix
     offers: Offers
 
     def value(self, rows: Rows) -> FloatArray:
         """V of each row, (g,), thousandths."""
-        return fill(rows, self.offers)
+        kept = (rows.gpu >= self.offers.keeping.share).sum(axis=1)
+        worth: FloatArray = fill(rows, self.offers) - self.offers.keeping.price * kept
+        return worth
 
     def beside(self, after: Rows, shape: IntArray) -> FloatArray:
         """What is taken, less a share of a thousandth that decides ties for the fuller node, (g,)."""

@@ -3,29 +3,29 @@
 Room falls neither evenly nor alike for all shapes: the rule spreads small shares while whole GPUs are still worth more,
 so large shapes lose their room late and at once, and small ones keep some to the end. A run needs a forecast of the
 decline and yields one; it starts from room as it is now, and each further run takes the mean of those before.
+
+Compiled, so it is for a process of its own: numba is imported by the call, not with this module.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from federation.nodes.change import gain
-from federation.nodes.fill import FutureFill
-from federation.nodes.mix import Mix
-from federation.nodes.offers import STRETCHES, draw_offers, expected_offers
+from federation.nodes.mix import COUNT, CPU, Mix
+from federation.nodes.offers import STRETCHES, offers_of
 from federation.nodes.rows import Rows
 from prewarm.domain import FloatArray, IntArray
 
-NODES = 76
+NODES = 304
 """Nodes of the sample."""
-RUNS = 3
-SEQUENCES = 16
-MOST_ARRIVALS = 1_200
+RUNS = 5
+MOST_ARRIVALS = 4_800
 """Arrivals of one run; a sample that would see more is looked at for as long as these last."""
 LEAST_NODES = 0.5
 SEED = 11
+_MEMO_BITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Question:
 def foresee(question: Question) -> FloatArray:
     """Nodes with room for each shape at the start of each stretch, as a share of those now, (s, STRETCHES).
 
-    Ten seconds and more of a processor for a hundred shapes: for another process.
+    Five to twenty seconds of a processor for three hundred nodes: for another process.
     """
-    rows, mix, number = question.nodes, question.mix, min(round(question.arrivals), MOST_ARRIVALS)
-    room: FloatArray | None = None
-    for turn in range(RUNS if number and len(rows) else 0):
-        run = _Run(rows, mix, np.random.default_rng((SEED, turn)), room)
-        seen = run.through(number)
-        room = seen if room is None else (room + seen) / 2
-    return np.ones((len(mix.shapes), STRETCHES)) if room is None else decline_of(room)
+    rows, number = question.nodes, min(round(question.arrivals), MOST_ARRIVALS)
+    if not number or not rows.gpu.any() or not question.mix.demand.any():
+        return np.ones((len(question.mix.shapes), STRETCHES))
+    room = run_through(question, number, None, 0)
+    for turn in range(1, RUNS):
+        room = (room + run_through(question, number, room, turn)) / 2
+    return decline_of(room)
 
 
 def decline_of(room: FloatArray) -> FloatArray:
@@ -71,49 +71,30 @@ def sampled(rows: Rows, count: FloatArray, nodes: int = NODES) -> Rows:
     return rows.take(order[np.searchsorted(ends, at, side="right")])
 
 
-@dataclass(slots=True)
-class _Run:
-    """One run: gains of each shape are kept, and brought up to date for the nodes that changed since."""
+def run_through(question: Question, arrivals: int, room: FloatArray | None, turn: int) -> FloatArray:
+    """One run: nodes with room for each shape at the start of each stretch, (s, STRETCHES).
 
-    rows: Rows
-    mix: Mix
-    rng: np.random.Generator
-    room: FloatArray | None
-    _gains: dict[int, tuple[FloatArray, IntArray, int]] = field(default_factory=dict)
-    _changed: list[int] = field(default_factory=list)
+    room: the same of earlier runs, None where room is taken to stay.
+    """
+    from federation.nodes.judging import new_memo, packed, place_all
+    from federation.nodes.kernels import count_fitting
 
-    def through(self, arrivals: int) -> FloatArray:
-        """Nodes with room for each shape at the start of each stretch, (s, STRETCHES)."""
-        self.rows = self.rows.take(np.arange(len(self.rows)))
-        shapes = self.rng.choice(len(self.mix.shapes), arrivals, p=self.mix.probability).tolist()
-        seen = np.zeros((len(self.mix.shapes), STRETCHES))
-        for stretch in range(STRETCHES):
-            seen[:, stretch] = [self.rows.fits(shape).sum() for shape in self.mix.table]
-            here = shapes[stretch * arrivals // STRETCHES : (stretch + 1) * arrivals // STRETCHES]
-            measure = self._measure(stretch, seen[:, stretch], arrivals)
-            self._gains.clear()
-            self._changed.clear()
-            for shape in here:
-                if seen[shape, stretch]:
-                    self._place(shape, measure)
-        return seen
+    mix, fleet, memo = question.mix, _fleet(question.nodes), new_memo(_MEMO_BITS)
+    shapes = np.random.default_rng((SEED, turn)).choice(len(mix.shapes), arrivals, p=mix.probability)
+    least = int(mix.shapes[mix.shapes[:, COUNT] > 0, CPU].min())
+    seen = np.zeros((len(mix.shapes), STRETCHES))
+    for at in range(STRETCHES):
+        seen[:, at] = count_fitting(*fleet, mix.table)
+        left = np.full(STRETCHES - at, arrivals / STRETCHES)
+        later = None if room is None else decline_of(room[:, at:])
+        offers = offers_of(mix, left, (seen[:, at], float(len(fleet[0]))), SEED, later)
+        memo[0][:] = 0
+        here = shapes[at * arrivals // STRETCHES : (at + 1) * arrivals // STRETCHES]
+        place_all(fleet, mix.table, here, packed(offers), least, memo)
+    return seen
 
-    def _measure(self, stretch: int, room: FloatArray, arrivals: int) -> FutureFill:
-        each = np.full(STRETCHES - stretch, arrivals / STRETCHES)
-        later = None if self.room is None else decline_of(self.room[:, stretch:])
-        rates = expected_offers(self.mix, each, room, float(len(self.rows)), later)
-        return FutureFill(self.mix, draw_offers(self.mix, rates, SEED, SEQUENCES))
 
-    def _place(self, shape: int, measure: FutureFill) -> None:
-        """Put one where the gain is highest, if anywhere."""
-        row, every = self.mix.table[shape], np.arange(len(self.rows))
-        gains, device, seen = self._gains.get(shape, (np.zeros(len(every)), np.zeros(len(every), dtype=np.int64), -1))
-        stale = every if seen < 0 else np.unique(np.array(self._changed[seen:], dtype=np.int64))
-        if len(stale):
-            gains[stale], device[stale] = gain(self.rows.take(stale), row, measure)
-        self._gains[shape] = (gains, device, len(self._changed))
-        if np.isnan(gains).all():
-            return
-        node = int(np.nanargmax(gains))
-        self.rows.put(node, self.rows.take(np.array([node])).after(row, device[node : node + 1]))
-        self._changed.append(node)
+def _fleet(rows: Rows) -> tuple[IntArray, IntArray]:
+    """Nodes and GPUs as the kernels lay them out; a node has as many GPUs as the widest, some of them full."""
+    wide = np.full(len(rows), rows.gpu.shape[1])
+    return np.column_stack([rows.cpu, rows.memory, rows.model, wide]).astype(np.int64), rows.gpu.astype(np.int64)

@@ -1,8 +1,8 @@
 """The compiled inner loops of simulations and benchmarks: fit, take, fragment and fill of single nodes.
 
-Python callers are benchmarks and simulations, never the service: numba is not imported there. Layouts are those of
-`federation.nodes.mix`: node (4,) = [cpu, memory, model, GPUs], gpu (8,) free thousandths with 0 beyond the last one,
-shape (6,) a row of `Mix.table`. Scores are gains, higher is better; -inf where nothing fits.
+Callers are benchmarks, simulations and the process that foresees, never the service: numba is not imported there.
+Layouts are those of `federation.nodes.mix`: node (4,) = [cpu, memory, model, GPUs], gpu (D,) free thousandths with 0
+beyond the last one, shape (6,) a row of `Mix.table`. Scores are gains, higher is better; -inf where nothing fits.
 """
 
 from __future__ import annotations

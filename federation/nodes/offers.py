@@ -9,11 +9,12 @@ are then differences of the nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from federation.nodes.mix import COUNT, CPU, GAIN, MILLI, Mix
+from federation.snapshot import GPU_WHOLE
 from prewarm.domain import FloatArray, IntArray
 
 SEQUENCES = 32
@@ -28,11 +29,30 @@ CUTS = np.array([0, 60, 120, 200, 330, 540, 800, 999, 1000])
 
 
 @dataclass(frozen=True, slots=True)
+class Keeping:
+    """A price, in thousandths of a GPU, on each GPU that has `share` thousandths free or more.
+
+    Who takes such a GPU may leave a hole that nobody fills. All nodes with room are offered the same share of those
+    pods, so a node's own worth does not show that fewer of them find room at all when GPUs are broken early.
+    """
+
+    share: int
+    price: float
+
+
+NO_KEEPING = Keeping(GPU_WHOLE + 1, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Offers:
-    """table: (n, 6) shapes as in `Mix.table`, one offer a row. spans: (cuts, K, 2) where each sequence lies in it."""
+    """table: (n, 6) shapes as in `Mix.table`, one offer a row. spans: (cuts, K, 2) where each sequence lies in it.
+
+    keeping: what it costs a node to keep a GPU open for shares that leave a hole, see `Keeping`.
+    """
 
     table: IntArray
     spans: IntArray
+    keeping: Keeping = NO_KEEPING
 
     @property
     def for_gpus(self) -> bool:
@@ -44,6 +64,14 @@ class Offers:
         """Thousandths of cores that an offer of worth takes at the least."""
         worth = self.table[self.table[:, GAIN] > 0, CPU]
         return int(worth.min()) if len(worth) else 0
+
+
+def offers_of(
+    mix: Mix, arrivals: FloatArray, free: tuple[FloatArray, float], seed: int, decline: FloatArray | None = None
+) -> Offers:
+    """Sequences of what a node is offered of the arrivals in each stretch, (b,); free: room, (s,), and nodes."""
+    rates = expected_offers(mix, arrivals, *free, decline)
+    return replace(draw_offers(mix, rates, seed), keeping=keeping(mix))
 
 
 def expected_offers(
@@ -60,6 +88,18 @@ def expected_offers(
     before = np.cumsum(rates, axis=1) - rates
     capped: FloatArray = np.clip(MOST_OFFERS - before, 0.0, rates)
     return capped
+
+
+def keeping(mix: Mix) -> Keeping:
+    """For the shares of more than half a GPU that leave most, by number and size: what the next pod that asks for GPUs
+    leaves by being one of them.
+    """
+    milli, asks = mix.shapes[:, MILLI], mix.shapes[:, COUNT] > 0
+    shares = asks & (2 * milli > GPU_WHOLE) & (milli < GPU_WHOLE)
+    if not mix.probability[shares].sum():
+        return NO_KEEPING
+    left = np.bincount(milli[shares], weights=(mix.probability * (GPU_WHOLE - milli))[shares])
+    return Keeping(int(left.argmax()), float(left.max() / mix.probability[asks].sum()))
 
 
 def draw_offers(mix: Mix, rates: FloatArray, seed: int, sequences: int = SEQUENCES) -> Offers:

@@ -17,7 +17,7 @@ import numpy as np
 from federation.nodes.change import gpus_of, model_bits
 from federation.nodes.foresee import Question, sampled
 from federation.nodes.mix import GAIN, Mix
-from federation.nodes.offers import STRETCHES, Offers, draw_offers, expected_offers
+from federation.nodes.offers import STRETCHES, Offers, offers_of
 from federation.nodes.rows import MIB, Rows, model_of, rows_of
 from federation.placement.workload import GpuNeed
 from federation.snapshot import Nodes
@@ -126,7 +126,7 @@ def to_come(wanted: Sequence[Wanted], mix: Mix, free: Room, load: float) -> floa
 
 def offers_to_come(mix: Mix, arrivals: FloatArray, free: Room, decline: FloatArray | None) -> Offers:
     """What a node is offered of the arrivals in each stretch, (b,), while room declines, (s, b), or stays as it is."""
-    return draw_offers(mix, expected_offers(mix, arrivals, free.room, free.nodes, decline), OFFERS_SEED)
+    return offers_of(mix, arrivals, (free.room, free.nodes), OFFERS_SEED, decline)
 
 
 def distance(one: Mix, other: Mix) -> float:

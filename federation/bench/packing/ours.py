@@ -3,99 +3,31 @@
 At each of `STRETCHES` moments of the run the nodes with room for each shape are counted, offers for the rest of the run
 are drawn, and every node is worth what it would still take of them; a pod goes where V(after) + demand - V(before) is
 highest. The mix is learned from other seeds' arrivals, and how room will decline is foreseen from an empty fleet. Mix,
-offers and foresight are the service's own functions (`federation.nodes`); only the judging of nodes is compiled here,
-and a test holds it to the service's. One set of constants for every variant; nothing of the measured seed is known but
-what has arrived.
+offers and foresight are the service's own functions (`federation.nodes`); only the judging of nodes is compiled, as it
+is where the service foresees, and a test holds it to the judging of the service. One set of constants for every
+variant; nothing of the measured seed is known but what has arrived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
-import numba
 import numpy as np
 
 from federation.bench.packing.fleet import Fleet, best_node
 from federation.bench.packing.trace import Trace, draw_arrivals
 from federation.nodes.foresee import Question, foresee, sampled
-from federation.nodes.kernels import count_fitting, fill_value, has_room, mark, use
+from federation.nodes.judging import Memo, judge_rows, new_memo, packed
+from federation.nodes.kernels import count_fitting
 from federation.nodes.mix import COUNT, CPU, Mix
 from federation.nodes.offers import STRETCHES, Offers
 from federation.nodes.outlook import Room, offers_to_come
 from federation.nodes.rows import Rows
-from federation.snapshot import GPU_WHOLE
 from prewarm.domain import FloatArray, IntArray
 
 FORECAST_SEEDS = (100, 101)
-_MEMO = 1 << 20
-_compile = numba.njit(cache=True)
-
-
-def _remembered(
-    node: IntArray, gpu: IntArray, offers: tuple[IntArray, IntArray], least_cpu: int, memo: tuple[IntArray, FloatArray]
-) -> float:
-    """The value of a state, looked up by its mark first."""
-    marks, values = memo
-    own = mark(node, gpu)
-    at = own & (len(marks) - 1)
-    if marks[at] != own:
-        values[at] = fill_value(node, gpu, offers[0], offers[1], least_cpu)
-        marks[at] = own
-    return float(values[at])
-
-
-remembered = cast("Callable[..., float]", _compile(_remembered))
-
-
-def _judge_node(
-    node: IntArray,
-    gpu: IntArray,
-    shape: IntArray,
-    offers: tuple[IntArray, IntArray],
-    least_cpu: int,
-    memo: tuple[IntArray, FloatArray],
-) -> tuple[float, int]:
-    """The gain of one of a shape on a node, and the GPU for which it is highest."""
-    before = remembered(node, gpu, offers, least_cpu, memo)
-    after, free = node.copy(), gpu.copy()
-    after[0] -= shape[0]
-    after[1] -= shape[1]
-    best, device = -np.inf, -1
-    share = shape[2] == 1 and shape[3] < GPU_WHOLE
-    for at in range(node[3] if share else 1):
-        if share and (gpu[at] < shape[3] or (at > 0 and gpu[at] == gpu[at - 1])):
-            continue
-        free[:] = gpu
-        use(free, shape, at)
-        value = remembered(after, free, offers, least_cpu, memo)
-        if value > best:
-            best, device = value, at
-    fuller = after[0] / 128_000 * 0.5 + (gpu.sum() - shape[2] * shape[3]) / 8_000 * 0.5
-    return best - before + shape[2] * shape[3] - fuller, device
-
-
-judge_node = cast("Callable[..., tuple[float, int]]", _compile(_judge_node))
-
-
-def _judge_rows(
-    fleet: tuple[IntArray, IntArray],
-    shape: IntArray,
-    offers: tuple[IntArray, IntArray],
-    least_cpu: int,
-    memo: tuple[IntArray, FloatArray],
-    out: tuple[FloatArray, IntArray, IntArray],
-) -> None:
-    nodes, gpus = fleet
-    score, device, chosen = out
-    for node in chosen:
-        score[node] = -np.inf
-        if has_room(nodes[node], gpus[node], shape):
-            score[node], device[node] = judge_node(nodes[node], gpus[node], shape, offers, least_cpu, memo)
-
-
-judge_rows = cast("Callable[..., None]", _compile(_judge_rows))
+_MEMO_BITS = 20
 
 
 @dataclass(slots=True)
@@ -107,10 +39,7 @@ class Foreseen:
     decline: FloatArray | None = None
     offers: Offers | None = None
     _stretch: int = -1
-    _memo: tuple[IntArray, FloatArray] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._memo = (np.zeros(_MEMO, dtype=np.int64), np.zeros(_MEMO))
+    _memo: Memo = field(default_factory=lambda: new_memo(_MEMO_BITS))
 
     def begin(self, fleet: Fleet, came: int) -> bool:
         """At the start of a stretch, count room and draw the offers that are left."""
@@ -127,7 +56,7 @@ class Foreseen:
     def judge(self, fleet: Fleet, shape: int, nodes: IntArray) -> None:
         """By the change of what the forecast could still fill."""
         assert self.offers is not None
-        offers, out = (self.offers.table, self.offers.spans), (fleet.score[shape], fleet.device[shape], nodes)
+        offers, out = packed(self.offers), (fleet.score[shape], fleet.device[shape], nodes)
         least = int(self.mix.shapes[self.mix.shapes[:, COUNT] > 0, CPU].min())
         judge_rows((fleet.nodes, fleet.gpus), fleet.table[shape], offers, least, self._memo, out)
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from federation.nodes.fill import fill
+from federation.nodes.fill import FutureFill, fill
 from federation.nodes.kernels import count_fitting, fill_value, has_room, mark, tightest, use
 from federation.nodes.mix import Mix, any_model
-from federation.nodes.offers import CUTS, Offers, draw_offers, expected_offers
+from federation.nodes.offers import CUTS, NO_KEEPING, Keeping, Offers, draw_offers, expected_offers, keeping
 from federation.nodes.rows import Rows
 from prewarm.domain import FloatArray, InputError, IntArray
 
@@ -139,6 +139,22 @@ def test_the_same_seed_draws_the_same_offers() -> None:
     one, two = (draw_offers(mix, np.full((4, 1), 2.0), seed=9) for _ in range(2))
     assert np.array_equal(one.table, two.table)
     assert np.array_equal(one.spans, two.spans)
+
+
+def test_the_price_of_an_open_gpu_is_the_hole_that_the_next_pod_is_expected_to_leave() -> None:
+    table = np.array([[1, 1, 1, 810], [2, 1, 1, 810], [1, 1, 1, 600], [1, 1, 1, 400], [1, 1, 2, 1_000], [1, 1, 0, 0]])
+    priced = keeping(mix_of(table, [0.1, 0.2, 0.1, 0.2, 0.2, 0.2]))
+    assert priced.share == 810
+    assert priced.price == pytest.approx(0.3 * 190 / 0.8)
+    assert keeping(mix_of(table, [0.02, 0.02, 0.36, 0.2, 0.2, 0.2])).share == 600
+    assert keeping(mix_of(table[3:], [0.4, 0.4, 0.2])) == NO_KEEPING
+    assert keeping(mix_of(table[4:], [0.0, 1.0])) == NO_KEEPING
+
+
+def test_each_open_gpu_is_priced() -> None:
+    mix = mix_of(SHAPES)
+    offers = Offers(mix.table[:0], np.zeros((len(CUTS), 1, 2), dtype=np.int64), Keeping(500, 30.0))
+    assert FutureFill(mix, offers).value(rows(9_000, [1_000, 500, 499, 0])).tolist() == [-60.0]
 
 
 def test_a_mix_says_what_is_wrong_with_it() -> None:

@@ -14,10 +14,12 @@ import pytest
 from federation.bench.packing.fleet import Fleet, run_course
 from federation.bench.packing.ours import Foreseen, room_now
 from federation.bench.packing.trace import Arrivals, Trace
+from federation.nodes.change import gain
 from federation.nodes.fill import FutureFill
 from federation.nodes.foresee import Question, decline_of, foresee, sampled
 from federation.nodes.fragment import Unfragmented
-from federation.nodes.mix import MILLI, Mix
+from federation.nodes.judging import new_memo, packed, place_all
+from federation.nodes.mix import COUNT, CPU, MILLI, Mix
 from federation.nodes.offers import STRETCHES
 from federation.nodes.outlook import Outlook, Wanted, mix_of, outlook_of
 from federation.nodes.rows import Rows
@@ -164,6 +166,8 @@ def test_both_draw_the_same_offers(foreseen: bool) -> None:
     assert rule.offers is not None
     assert np.array_equal(service.outlook.offers.table, rule.offers.table)
     assert np.array_equal(service.outlook.offers.spans, rule.offers.spans)
+    assert service.outlook.offers.keeping == rule.offers.keeping
+    assert rule.offers.keeping.price > 0
     free = room_now(service.fleet, rule.mix)
     assert np.array_equal(free.room, service.outlook.free.room)
     assert (free.nodes, free.cpu, free.gpu) == (service.outlook.free.nodes, service.outlook.free.cpu, free.gpu)
@@ -197,13 +201,32 @@ def test_a_run_of_choices_is_the_same() -> None:
         rule.judge(fleet, row, np.arange(len(fleet.nodes)))
         node = rule.choose(fleet, row)
         best = np.sort([fleet.score[row, part].max() for part in service.parts])
-        if PODS[pod][2] != GpuNeed() and best[-1] - best[-2] > 1e-6:
+        if PODS[pod][2] != GpuNeed() and np.isfinite(best[-1]) and best[-1] - best[-2] > 1e-6:
             first = service.ask(pod).scores[0].cluster
             assert node in service.parts[int(first[1:])]
             same += 1
         if node >= 0:
             fleet.place(row, node)
     assert same >= 40
+
+
+def test_what_is_foreseen_with_is_the_rule_of_the_service() -> None:
+    service, rule = both(0.6, 4, foreseen=True)
+    nodes, gpus, mix = service.fleet.nodes.copy(), service.fleet.gpus.copy(), rule.mix
+    rows = Rows(nodes[:, 0].copy(), nodes[:, 1].copy(), nodes[:, 2], gpus.copy())
+    measure = FutureFill(mix, service.outlook.offers)
+    arrivals = np.random.default_rng(1).choice(len(mix.shapes), 30, p=mix.probability)
+    taken = 0
+    for shape in arrivals.tolist():
+        gains, device = gain(rows, mix.table[shape], measure)
+        if not np.isnan(gains).all():
+            node = np.array([np.nanargmax(gains)])
+            rows.put(int(node[0]), rows.take(node).after(mix.table[shape], device[node]))
+            taken += int(mix.demand[shape])
+    offers, least = packed(measure.offers), int(mix.shapes[mix.shapes[:, COUNT] > 0, CPU].min())
+    assert place_all((nodes, gpus), mix.table, arrivals, offers, least, new_memo(12)) == taken > 0
+    assert np.array_equal(nodes[:, 0], rows.cpu)
+    assert np.array_equal(gpus, rows.gpu)
 
 
 def test_foresight_is_repeatable_and_room_only_falls() -> None:
