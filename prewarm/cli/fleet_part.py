@@ -17,16 +17,16 @@ from prewarm.settings import Settings
 
 @dataclass(slots=True)
 class FleetPart:
-    """Routes, a platform, a divider and an applier for ticks, eternal tasks, and who reviews tokens.
+    """Routes, a platform, a divider and an applier for ticks, what runs for ever, and who reviews tokens.
 
-    configure: takes a reloaded configuration.
+    tasks: begun by whoever runs the service. configure: takes a reloaded configuration.
     """
 
     desk: FleetDesk
     platform: Platform
     applier: Applier
     divider: Divider
-    tasks: dict[str, Awaitable[None]] = field(default_factory=dict)
+    tasks: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     review: Review | None = None
     configure: Callable[[Settings], None] = lambda _: None
 

@@ -122,7 +122,7 @@ async def real_fleet(
             desk,
             lambda: {"members": live.members.accidents, "place": minder.accidents, "outlook": outlooks.accidents},
         )
-        part.tasks = {"fleet": _as_long_as(live.task), "place": minder.run(), "outlook": outlooks.run()}
+        part.tasks = {"fleet": lambda: _as_long_as(live.task), "place": minder.run, "outlook": outlooks.run}
         try:
             yield part
         finally:

@@ -53,7 +53,7 @@ async def put_on(part: FleetPart, ready: Ready | None, store: Store) -> FleetPar
     served = Served(guarded, store, desk.demand.metrics.registry)
     await served.recall()
     desk.scorer = served
-    part.tasks = {**part.tasks, "scorer": served.run(desk.look, desk.now)}
+    part.tasks = {**part.tasks, "scorer": lambda: served.run(desk.look, desk.now)}
     return part
 
 

@@ -88,7 +88,7 @@ class Running:
             "early-tick": self.ticks.run_early(),
             "maintain": self.maintain_for_ever(),
             "certificates": self.renew_for_ever(),
-            **(self.part.tasks if self.part is not None else {}),
+            **({name: begin() for name, begin in self.part.tasks.items()} if self.part is not None else {}),
         }
 
     async def tick_for_ever(self) -> None:

@@ -82,4 +82,4 @@ async def simulated_fleet(world: World, ground: EmbeddedFleet, fleet: Fleet, sto
 
     outlooks = Outlooks(desk)
     measure(desk, lambda: {"outlook": outlooks.accidents})
-    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry), {"outlook": outlooks.run()})
+    return FleetPart(desk, world, Carried(world), Dividing(desk, callers, carry), {"outlook": outlooks.run})
