@@ -102,7 +102,7 @@ def _divided(judged: Judged, total: int, limits: Limits, *, clusters: int) -> In
         total=np.array([total], dtype=np.int64),
         scores=judged.worth[None, :],
         temperature=np.array([judged.weighing.temperature]),
-        stay=np.array([judged.stay]),
+        stay=judged.stay[None, :],
         clusters=np.array([clusters], dtype=np.int64),
     )
     counts: IntArray = divide_many(wish, limits)[0]

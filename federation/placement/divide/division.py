@@ -25,8 +25,8 @@ class Wish:
     """How w workloads would like to be divided over c clusters.
 
     total: (w,). scores: (w, c). temperature: (w,) 0 for best first with overflow, above it shares of
-    exp(score / temperature). stay: (w,) what not moving is worth to an instance, in score. clusters: (w,) fewest
-    clusters to spread over.
+    exp(score / temperature). stay: (w, c) or (w, 1) what not moving is worth to an instance, in score. clusters:
+    (w,) fewest clusters to spread over.
     """
 
     total: IntArray
@@ -49,7 +49,7 @@ def divide_many(wish: Wish, limits: Limits) -> IntArray:
         return np.zeros(limits.most.shape, dtype=np.int64)
     limits = limits.settled()
     usable = limits.most > 0
-    value = wish.scores + wish.stay[:, None] * (limits.before > 0)
+    value = wish.scores + wish.stay * (limits.before > 0)
     limits = spread_out(limits, value, wish.clusters, wish.total)
     even = wish.temperature > 0
     if not even.any():

@@ -15,13 +15,13 @@ from prewarm.domain import FloatArray, IntArray
 
 
 def best_first(total: IntArray, scores: FloatArray, limits: Limits, stay: FloatArray) -> IntArray:
-    """Instances by row and cluster, (w, c); scores: (w, c), stay: (w,) what an instance that need not move is worth.
+    """Instances by row and cluster, (w, c); scores: (w, c), stay: (w, c) or (w, 1) what not moving is worth to one.
 
     With nothing running and no least, one more in all never takes one from a cluster (house monotone).
     """
     running = np.minimum(np.maximum(limits.before, limits.least), limits.most)
     stretches = np.concatenate([running - limits.least, limits.most - running], axis=1)
-    worth = np.concatenate([scores + stay[:, None], scores], axis=1)
+    worth = np.concatenate([scores + stay, scores], axis=1)
     order = by_row(ordered((-np.round(worth, ROUND), -np.concatenate([limits.tie, limits.tie], axis=1))))
     offered = stretches[order]
     wanted = np.maximum(total - limits.least.sum(axis=1), 0)[:, None]

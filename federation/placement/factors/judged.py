@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from federation.placement.explain.scores import totals
+from federation.placement.factors.packing import NEUTRAL
 from federation.placement.factors.table import factors_of
 from federation.placement.factors.weighing import weigh
 from federation.placement.filters.case import Case
@@ -17,6 +18,7 @@ from prewarm.domain import FloatArray, IntArray, PolicyTag
 STEADINESS = FACTORS.index("steadiness")
 _PRESENT = [STEADINESS, FACTORS.index("warm")]
 """Factors of what runs there already."""
+_PACKING = [FACTORS.index("fragmentation"), FACTORS.index("future_fill")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Judged:
 
     worth: (C,) what a place is worth to an instance: the score, also of clusters that were dropped. Where instances are
     spread by shares it is the score without what runs there already, since shares that grow with what they gave before
-    would drift. stay: what not having to move is worth beyond that.
+    would drift. stay: (C,) what not having to move is worth beyond that to an instance that runs there.
     """
 
     case: Case
@@ -36,7 +38,7 @@ class Judged:
     tag: PolicyTag
     scores: FloatArray
     worth: FloatArray
-    stay: float
+    stay: FloatArray
 
 
 def judge(case: Case, sieved: Sieved) -> Judged:
@@ -46,13 +48,24 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     weighing, tag = weigh(_question(case, at, values), case.terms.policy, case.terms.scorer if at.size else None)
     weights = weighing.weights.copy()
     scores = totals(values[at], weights, weighing.residual)
-    stay = float(weights[STEADINESS])
+    stay = _stay(case, values, weights)
     if weighing.temperature > 0:
         weights[_PRESENT] = 0.0
     worth = values @ weights
     if weighing.residual is not None:
         worth[at] += weighing.residual
     return Judged(case, sieved, at, values, weighing, tag, scores, worth, stay)
+
+
+def _stay(case: Case, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """What an instance that runs gains by not moving, (C,): steadiness, and in a full cluster unchanged nodes.
+
+    A cluster that takes no new instance has the worst value of packing there is; that is no reason to leave it, since
+    where an instance stays nothing changes.
+    """
+    spared = np.maximum(NEUTRAL - values[:, _PACKING], 0.0) @ weights[_PACKING]
+    stay: FloatArray = weights[STEADINESS] + np.where(case.fits == 0, spared, 0.0)
+    return stay
 
 
 def _question(case: Case, at: IntArray, values: FloatArray) -> Question:

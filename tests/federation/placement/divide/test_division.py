@@ -42,7 +42,7 @@ def stacked(problems: list[Problem]) -> tuple[Wish, Limits]:
         total=np.array([p.total for p in problems], dtype=np.int64),
         scores=np.array([p.scores for p in problems], dtype=np.float64).reshape(-1, size),
         temperature=np.array([p.temperature for p in problems]),
-        stay=np.array([p.stay for p in problems]),
+        stay=np.array([[p.stay] for p in problems]),
         clusters=np.array([p.clusters for p in problems], dtype=np.int64),
     )
     least, most, before = (
