@@ -23,7 +23,18 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_FILES = ("index.html", "page.css", "icon.svg", "app.js", "api.js", "charts.js", "detail.js", "dom.js", "fleet.js", "scorer.js")
+_FILES = (
+    "index.html",
+    "page.css",
+    "icon.svg",
+    "app.js",
+    "api.js",
+    "charts.js",
+    "detail.js",
+    "dom.js",
+    "fleet.js",
+    "scorer.js",
+)
 
 
 def read_files() -> dict[str, bytes]:
