@@ -49,3 +49,11 @@ GPU_MODELS = f"{DOMAIN}/gpu-models"
 """Annotation: GPU models that will do, comma-separated."""
 READY_MINIMUM = f"{DOMAIN}/ready-minimum"
 """Annotation: never fewer ready instances than this while it moves."""
+
+WRITTEN = frozenset({WORKLOAD, APPLIED, COPIED_FROM})
+"""Annotations that we write ourselves; a manifest that was read from a cluster may carry them."""
+SPOKEN = WRITTEN | {
+    *(REPLICAS, REGIONS, CLUSTERS, EXCLUDE, RESIDENCY, TENANT, MAX_PER_CLUSTER, MIN_CLUSTERS, PRIORITY),
+    *(CALLERS, GANG, GPU_MILLI, GPU_MODELS, READY_MINIMUM),
+}
+"""Every annotation under `DOMAIN` that means something: another one is a slip, and residency must not be lost by it."""

@@ -13,6 +13,9 @@ from prewarm.domain import InputError
 
 Json = dict[str, Any]
 
+MOST_INSTANCES = 100_000
+"""Of one workload, as in our own form: more is a slip of the hand."""
+_MOST = 2**31 - 1
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -66,28 +69,33 @@ def text(parent: Json, name: str, place: str, *, default: str | None = None) -> 
     return value
 
 
-def whole(parent: Json, name: str, place: str, *, default: int, least: int = 0) -> int:
-    """A whole number of at least `least`."""
+def whole(parent: Json, name: str, place: str, *, default: int, least: int = 0, most: int = _MOST) -> int:
+    """A whole number from `least` to `most`."""
     value = parent.get(name)
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{place}.{name}: must be a whole number of {least} or more, is {str(value)[:60]!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{place}.{name}: must be a whole number from {least} to {most}, is {str(value)[:60]!r}")
     return value
 
 
-def listed(annotations: Json, name: str) -> tuple[str, ...]:
+def listed(annotations: Json, name: str, place: str) -> tuple[str, ...]:
     """The parts of a comma-separated annotation, blanks and empty parts left out."""
-    return tuple(part.strip() for part in str(annotations.get(name, "")).split(",") if part.strip())
+    value = annotations.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{place}[{name}]: must be a text, comma-separated, is {str(value)[:60]!r}")
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
 
 
-def counted(annotations: Json, name: str, place: str, *, least: int = 0) -> int | None:
-    """The whole number in an annotation, None where it is absent."""
+def counted(annotations: Json, name: str, place: str, *, least: int = 0, most: int = _MOST) -> int | None:
+    """The whole number from `least` to `most` in an annotation, None where it is absent."""
     value = annotations.get(name)
     if value is None:
         return None
-    if not isinstance(value, str) or not _WHOLE.fullmatch(value.strip()) or int(value) < least:
-        raise InputError(f"{place}[{name}]: must be a whole number of {least} or more as a text, is {str(value)!r:.60}")
+    if not isinstance(value, str) or not _WHOLE.fullmatch(value.strip()) or not least <= int(value) <= most:
+        raise InputError(
+            f"{place}[{name}]: must be a whole number from {least} to {most} as a text, is {str(value)!r:.60}"
+        )
     return int(value)
 
 

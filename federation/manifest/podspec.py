@@ -81,7 +81,7 @@ def amount_of(name: str, value: object, place: str) -> int:
 
 def gpu_of(requests: Mapping[str, int], annotations: Json, place: str) -> GpuNeed:
     """GPUs of one instance: whole ones from its requests, or a share of one from the annotations."""
-    models = listed(annotations, GPU_MODELS)
+    models = listed(annotations, GPU_MODELS, place)
     whole = sum(requests.get(name, 0) for name in GPU_RESOURCES)
     milli = counted(annotations, GPU_MILLI, place, least=1)
     if milli is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from federation import labels
 from federation.manifest.documents import COMPANIONS, KINDS, read_documents
-from federation.manifest.fields import Json, counted, listed, switched, table, text, whole
+from federation.manifest.fields import MOST_INSTANCES, Json, counted, listed, switched, table, text, whole
 from federation.manifest.form import read_form
 from federation.manifest.nodes import architectures, node_terms, preferred, tolerations
 from federation.manifest.podspec import amount_of, gpu_of, limits_of, references, requests_of
@@ -58,6 +58,9 @@ def read_bundle(source: str, place: str, *, namespace: str = "default") -> Bundl
             manifests.append(Manifest(read_form(body.get("workload", body), where), None))
         else:
             manifests.append(read_manifest(body, where, namespace=namespace))
+    twice = [key for key, count in Counter(one.workload.key for one in manifests).items() if count > 1]
+    if twice:
+        raise InputError(f"{place}: {twice[0]} stands in it more than once; a name is one workload, whatever its kind")
     if not manifests:
         raise InputError(f"{place}: holds nothing that can be placed; that is {_placeable()}")
     given = frozenset(_provides(one) for one in companions)
@@ -135,12 +138,12 @@ def _priority(pod: Json, place: str) -> int:
 def _replicas(kind: str, body: Json, place: str) -> int:
     spec = table(body, "spec", place)
     if kind == "deployment":
-        return whole(spec, "replicas", f"{place}.spec", default=1)
+        return whole(spec, "replicas", f"{place}.spec", default=1, most=MOST_INSTANCES)
     if kind == "job":
-        parallel = whole(spec, "parallelism", f"{place}.spec", default=1)
+        parallel = whole(spec, "parallelism", f"{place}.spec", default=1, most=MOST_INSTANCES)
         return min(parallel, whole(spec, "completions", f"{place}.spec", default=parallel))
     floor, most = scale_bounds(body, place)
-    total = counted(_annotations(body, place), labels.REPLICAS, f"{place}.metadata.annotations", least=0)
+    total = counted(_annotations(body, place), labels.REPLICAS, f"{place}.metadata.annotations", most=MOST_INSTANCES)
     wanted = total if total is not None else max(floor or 0, 1)
     if most and wanted > most:
         raise InputError(f"{place}: {wanted} instances are wanted but {AUTOSCALING}/max-scale is {most}")
@@ -177,24 +180,29 @@ def _annotations(body: Json, place: str) -> Json:
 def _annotated(workload: Workload, body: Json, place: str) -> Workload:
     """What people say to placement on the object itself."""
     said, here = _annotations(body, place), f"{place}.metadata.annotations"
+    unknown = sorted(name for name in said if name.startswith(f"{labels.DOMAIN}/") and name not in labels.SPOKEN)
+    if unknown:
+        raise InputError(
+            f"{here}[{unknown[0]}]: unknown; there are {', '.join(sorted(labels.SPOKEN - labels.WRITTEN))}"
+        )
     priority = counted(said, labels.PRIORITY, here, least=-(2**31))
     return replace(
         workload,
         gpu=gpu_of(workload.requests, said, here),
         affinity=replace(
             workload.affinity,
-            regions=listed(said, labels.REGIONS),
-            clusters=listed(said, labels.CLUSTERS),
-            exclude=listed(said, labels.EXCLUDE),
+            regions=listed(said, labels.REGIONS, here),
+            clusters=listed(said, labels.CLUSTERS, here),
+            exclude=listed(said, labels.EXCLUDE, here),
         ),
-        residency=listed(said, labels.RESIDENCY),
+        residency=listed(said, labels.RESIDENCY, here),
         tenant=text(said, labels.TENANT, here, default="") or None,
         spread=Spread(
             counted(said, labels.MAX_PER_CLUSTER, here, least=1),
             counted(said, labels.MIN_CLUSTERS, here, least=1) or 1,
         ),
         priority=workload.priority if priority is None else priority,
-        callers=tuple(_caller(part, here) for part in listed(said, labels.CALLERS)),
+        callers=tuple(_caller(part, here) for part in listed(said, labels.CALLERS, here)),
         splittable=not _is_gang(workload.kind, body, place),
         ready_minimum=counted(said, labels.READY_MINIMUM, here) or 0,
     )

@@ -77,7 +77,11 @@ def test_placement_annotations_say_what_kubernetes_has_no_field_for() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        (labels.MAX_PER_CLUSTER, "0", "1 or more"),
+        (labels.MAX_PER_CLUSTER, "0", "from 1 to"),
+        (labels.PRIORITY, "9999999999", "from -2147483648 to 2147483647"),
+        (labels.RESIDENCY, ["eu"], "must be a text"),
+        (labels.GPU_MODELS, 4, "must be a text"),
+        ("prewarm.dev/residncy", "eu", "unknown; there are prewarm.dev/callers, "),
         (labels.MAX_PER_CLUSTER, "four", "whole number"),
         (labels.MIN_CLUSTERS, 2, "as a text"),
         (labels.PRIORITY, "1.5", "whole number"),
@@ -311,7 +315,11 @@ def test_an_object_without_any_kind_is_refused_too() -> None:
         ({"metadata": {"name": "a/b"}}, "must be namespace/name"),
         (
             {"metadata": {"name": "x"}, "spec": {"replicas": -1, "template": {"spec": {"containers": [{}]}}}},
-            "0 or more",
+            "from 0 to 100000",
+        ),
+        (
+            {"metadata": {"name": "x"}, "spec": {"replicas": 10**30, "template": {"spec": {"containers": [{}]}}}},
+            "file.spec.replicas: must be a whole number from 0 to 100000, is '1000",
         ),
         (
             {"metadata": {"name": "x"}, "spec": {"template": {"spec": {"containers": ["c"]}}}},
@@ -321,6 +329,21 @@ def test_an_object_without_any_kind_is_refused_too() -> None:
 )
 def test_a_broken_deployment_is_refused_at_its_field(body: Json, text: str) -> None:
     assert text in refused({"apiVersion": "apps/v1", "kind": "Deployment", **body})
+
+
+def test_what_we_wrote_on_an_object_ourselves_may_stay_on_it() -> None:
+    said = {labels.WORKLOAD: "shop/checkout", labels.APPLIED: "digest", labels.COPIED_FROM: "eu"}
+    assert of(deployment(annotations=said)) == of(deployment())
+
+
+def test_a_job_of_very_many_completions_is_as_many_instances_as_run_at_once() -> None:
+    assert of(job(spec={"parallelism": 4, "completions": 1_000_000})).replicas == 4
+
+
+@pytest.mark.parametrize("second", [deployment(replicas=9), {"workload": {"key": "shop/checkout", "replicas": 2}}])
+def test_a_name_that_stands_twice_in_a_file_is_refused(second: Json) -> None:
+    with pytest.raises(InputError, match=r"^two\.yaml: shop/checkout stands in it more than once"):
+        read_bundle(yaml.safe_dump_all([deployment(), second]), "two.yaml")
 
 
 def test_a_file_may_hold_workloads_companions_lists_and_our_own_form() -> None:
