@@ -99,7 +99,7 @@ async def test_people_set_how_far_it_may_go_with_an_audit_entry(tmp_path: Path, 
         assert told["allowed"] == {"mode": "promote", "share": 0.5, "namespaces": {"shop": 0.1}}
         entry = (await at.call("GET", "/v1/audit"))["audit"][0]
         assert (entry["what"], entry["actor"], entry["after"]["mode"]) == ("scorer-limits", "ops: canary", "promote")
-        for wrong, status in (({"what": 1}, 400), ({"mode": "always"}, 400), ({"share": 2}, 422), ({"owner": ""}, 422)):
+        for wrong, status in (({"what": 1}, 400), ({"mode": "always"}, 400), ({"share": 2}, 422), ({"owner": ""}, 400)):
             await at.call("PUT", "/v1/scorer", {**body, **wrong}, status=status)
         assert (await at.call("GET", "/v1/scorer"))["allowed"] == told["allowed"]
 
