@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from federation.informer.hold.names import present
 from federation.informer.hold.using import fresh
 from federation.informer.reflect.reflector import Standing
 from federation.informer.settings import FleetPolicy
-from federation.kubeconfig.access import BrokenMember
+from federation.kubeconfig.access import BrokenMember, MemberSpec
 from federation.kubeconfig.listing import Member
 from federation.members.health import Health
 from federation.quantity import requested
@@ -54,6 +55,28 @@ def empty_nodes() -> Nodes:
 def broken_cluster(member: BrokenMember, since: float) -> Cluster:
     """A context that cannot become a member, shown with the reason."""
     return Cluster(member.id, member.context, MemberState.DARK, since, empty_nodes(), why=member.why)
+
+
+def twins(members: Iterable[tuple[MemberSpec, MemberState]]) -> dict[str, str]:
+    """Members that lead to the API server of another one, by id, with the one that stands for them.
+
+    Several contexts of one cluster (other users, other namespaces) are usual in a kubeconfig. Counted each for itself,
+    its room would be promised twice, and what runs there be taken away through one of them as too many. The first id
+    that is let in stands for all.
+    """
+    found: dict[tuple[str, str | None, str | None], str] = {}
+    others = {}
+    for spec, _ in sorted(members, key=lambda one: (one[1] is MemberState.REFUSED, one[0].id)):
+        first = found.setdefault((spec.server.rstrip("/"), spec.tls_server_name, spec.proxy_url), spec.id)
+        if first != spec.id:
+            others[spec.id] = first
+    return others
+
+
+def twin_cluster(cluster: Cluster, other: str) -> Cluster:
+    """A member of which nothing counts, since it is another one under a second name; nothing goes there by this one."""
+    why = f"is the same API server as {other}, which stands for it"
+    return Cluster(cluster.name, cluster.context, MemberState.CORDONED, cluster.since, empty_nodes(), why=why)
 
 
 def cluster_of(

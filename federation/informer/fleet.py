@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from federation.informer.cluster import Cordon, broken_cluster, cluster_of
+from federation.informer.cluster import Cordon, broken_cluster, cluster_of, twin_cluster, twins
 from federation.informer.member import MemberWatch
 from federation.informer.network import links_between
 from federation.informer.settings import FleetPolicy, WatchOptions
@@ -72,6 +72,9 @@ class FleetWatch:
             )
             for name, one in self._watched.items()
         ]
+        states = ((one.watch.member.spec, one.watch.client.health.state) for one in self._watched.values())
+        same = twins(states)
+        clusters = [twin_cluster(one, same[one.name]) if one.name in same else one for one in clusters]
         clusters += [broken_cluster(member, since) for member, since in self._broken.values()]
         clusters.sort(key=_name)
         places = tuple((cluster.name, cluster.region) for cluster in clusters)

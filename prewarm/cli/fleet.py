@@ -141,12 +141,21 @@ def _rows(clusters: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "context": one["context"],
             "state": one["state"],
             "region": one["region"] or "-",
-            "nodes": one["nodes"],
-            "cpu": f"{one['requested'].get('cpu', 0):.1f} / {one['allocatable'].get('cpu', 0):.1f}",
-            "memory GiB": f"{one['requested'].get('memory', 0) / 2**30:.1f} / "
-            f"{one['allocatable'].get('memory', 0) / 2**30:.1f}",
-            "pods": f"{one['requested'].get('pods', 0):.0f} / {one['allocatable'].get('pods', 0):.0f}",
+            **_room(one),
             "told": one["why"] or "; ".join(one["notes"]) or "-",
         }
         for one in clusters
     ]
+
+
+def _room(one: dict[str, Any]) -> dict[str, object]:
+    """Nodes and what is requested of what there is; a dash where nobody has told yet, which is not zero."""
+    ages, asked, there = one["ages_s"], one["requested"], one["allocatable"]
+    if ages["nodes"] is None:
+        return dict.fromkeys(("nodes", "cpu", "memory GiB", "pods"), "-")
+    known = ages["pods"] is not None
+    shown = {}
+    for title, name, unit, digits in (("cpu", "cpu", 1, 1), ("memory GiB", "memory", 2**30, 1), ("pods", "pods", 1, 0)):
+        taken = f"{asked.get(name, 0) / unit:.{digits}f}" if known else "?"
+        shown[title] = f"{taken} / {there.get(name, 0) / unit:.{digits}f}"
+    return {"nodes": one["nodes"], **shown}

@@ -85,7 +85,8 @@ def test_a_member_that_does_not_answer_is_found(fleet: Fleet, run: Run, tmp_path
     )
     code, told, _ = run("fleet", "list", *at(fleet), "--kubeconfig", str(dead), "--wait", "3")
     assert code == 1
-    assert "dark" in next(line for line in told.splitlines() if line.startswith("dead"))
+    line = next(line for line in told.splitlines() if line.startswith("dead"))
+    assert line.split()[2:8] == ["dark", "-", "-", "-", "-", "-"]
     code, told, _ = run("fleet", "check", *at(fleet), "--kubeconfig", str(dead), "--wait", "3", "--json")
     findings = {one["cluster"]: one["findings"] for one in json.loads(told)}
     assert code == 1

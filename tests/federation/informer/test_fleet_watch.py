@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from federation.informer.cluster import Cordon
+from federation.informer.cluster import Cordon, twins
 from federation.informer.fleet import FleetWatch
 from federation.informer.settings import FleetPolicy, WatchOptions
 from federation.kubeconfig.access import BrokenMember
@@ -103,13 +104,36 @@ async def test_an_event_is_in_the_next_snapshot_and_not_in_the_last() -> None:
 async def test_clusters_are_in_the_order_of_their_names_with_broken_contexts_shown() -> None:
     broken = BrokenMember("broken", "ctx", "test", "context 'ctx': names no cluster")
     async with fake_api() as api:
-        source = Source(member("west", api.url), member("east", api.url), broken=(broken,))
+        source = Source(member("west", NOWHERE), member("east", api.url), broken=(broken,))
         async with watching(source) as watch:
             await until(lambda: len(watch.snapshot(now()).clusters) == 3)
             clusters = watch.snapshot(now()).clusters
     assert [cluster.name for cluster in clusters] == ["broken", "east", "west"]
     assert (clusters[0].state, clusters[0].why) == (MemberState.DARK, "context 'ctx': names no cluster")
     assert len(clusters[0].nodes) == 0
+
+
+async def test_two_contexts_of_one_server_count_once() -> None:
+    async with fake_api() as api, fake_api() as other:
+        fill(api)
+        fill(other)
+        source = Source(member("east", api.url), member("admin", api.url + "/"), member("west", other.url))
+        async with watching(source) as watch:
+            await until(known(watch, "admin"))
+            await until(known(watch, "west"))
+            admin, east, west = watch.snapshot(now()).clusters
+    assert (len(admin.nodes), len(east.nodes), len(west.nodes)) == (1, 0, 1)
+    assert (dict(east.running), east.state) == ({}, MemberState.CORDONED)
+    assert east.why == "is the same API server as admin, which stands for it"
+    assert dict(admin.running) == dict(west.running) != {}
+
+
+def test_a_context_that_is_let_in_stands_for_one_that_is_not() -> None:
+    first, second = member("a", NOWHERE).spec, member("b", NOWHERE).spec
+    assert twins([(first, MemberState.REFUSED), (second, MemberState.READY)]) == {"a": "b"}
+    assert twins([(first, MemberState.DARK), (second, MemberState.READY)]) == {"b": "a"}
+    proxied = replace(second, proxy_url="http://127.0.0.1:8")
+    assert twins([(first, MemberState.READY), (proxied, MemberState.READY)]) == {}
 
 
 async def test_members_come_and_go_with_their_source() -> None:
@@ -269,9 +293,10 @@ async def test_what_people_said_of_a_cluster_is_in_the_snapshot() -> None:
         ClusterPolicy("other", context="ctx-west", price=2.0, cordoned=True),
     )
     policy = FleetPolicy(said, (Link("us", "west", 50.0),), (Call("a/a", "b/b"),))
-    async with fake_api() as api:
+    async with fake_api() as api, fake_api() as other:
         fill(api)
-        source = Source(member("east", api.url), member("west", api.url))
+        fill(other)
+        source = Source(member("east", api.url), member("west", other.url))
         async with watching(source, policy=policy) as watch:
             await until(known(watch, "east"))
             await until(known(watch, "west"))
