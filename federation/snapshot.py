@@ -202,6 +202,8 @@ class Cluster:
     ages: Ages = field(default_factory=Ages)
     use: Mapping[str, InstanceUse] = field(default_factory=frozen)
     """Measured, by workload key; absent where nothing fresh is known."""
+    unserved: frozenset[str] = frozenset()
+    """Kinds of workload, as `Workload.kind` spells them, that its API is known not to have."""
     why: str | None = None
     """What is wrong where the state is not ready."""
     notes: tuple[str, ...] = ()

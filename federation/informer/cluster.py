@@ -11,6 +11,7 @@ from federation.informer.hold.holding import Holding
 from federation.informer.hold.names import present
 from federation.informer.hold.using import fresh
 from federation.informer.reflect.reflector import Standing
+from federation.informer.reflect.resource import SERVICES
 from federation.informer.settings import FleetPolicy
 from federation.kubeconfig.access import BrokenMember, MemberSpec
 from federation.kubeconfig.listing import Member
@@ -104,6 +105,7 @@ def cluster_of(
         present=present(holding.known_names),
         headroom=_headroom(said.autoscale_headroom),
         ages=_ages(holding, health),
+        unserved=_unserved(holding),
         use=fresh(holding.use, now, policy.placement.metrics_stale_s),
         why=why,
         notes=(*member.spec.warnings, *health.notes, *_notes(holding)),
@@ -146,6 +148,11 @@ def _ages(holding: Holding, health: Health) -> Ages:
         quotas=holding.seen_at("resourcequotas"),
         metrics=holding.usage_at,
     )
+
+
+def _unserved(holding: Holding) -> frozenset[str]:
+    absent = holding.reflectors[SERVICES.name].report.standing is Standing.ABSENT
+    return frozenset({"knative"}) if absent else frozenset()
 
 
 def _notes(holding: Holding) -> list[str]:

@@ -23,6 +23,7 @@ FILTERS: tuple[tuple[str, Filter], ...] = (
     ("tenant", wishes.tenant),
     ("labels", wishes.labelled),
     ("freshness", standing.outdated),
+    ("kind", wishes.served),
     ("needs", wishes.needs),
     ("nodes", nodes.takes_work),
     ("architecture", nodes.architecture),

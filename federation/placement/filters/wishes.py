@@ -11,6 +11,8 @@ from federation.placement.filters.case import Case, Verdict
 from federation.placement.fleet.selectors import satisfies
 from federation.snapshot import Cluster
 
+_KINDS = {"knative": "Knative Services"}
+
 
 def region(case: Case) -> Verdict | None:
     """Drops clusters outside the allowed regions; an unknown region is not allowed."""
@@ -59,6 +61,15 @@ def tenant(case: Case) -> Verdict | None:
         return f"reserved for tenant {owner}"
 
     return _judged(case, case.fleet.facts.owned, why)
+
+
+def served(case: Case) -> Verdict | None:
+    """Drops clusters whose API is known not to have its kind."""
+    kind = case.workload.kind
+    if not any(one.unserved for one in case.fleet.clusters):
+        return None
+    dropped = np.array([kind in one.unserved for one in case.fleet.clusters], dtype=np.bool_)
+    return Verdict(dropped, lambda _: f"its API has no {_KINDS.get(kind, kind)}")
 
 
 def needs(case: Case) -> Verdict | None:

@@ -27,6 +27,7 @@ from tests.federation.fakeapi import (
     POD_METRICS,
     PODS,
     QUOTAS,
+    SERVICES,
     FakeApi,
     body,
     fake_api,
@@ -280,6 +281,15 @@ async def test_names_are_watched_on_demand() -> None:
             await until(lambda: "configmap:demo" in (cluster_in(watch, "east", now()).present or {}))
             found = cluster_in(watch, "east", now()).present
     assert found == {"namespace": frozenset({"demo"}), "configmap:demo": frozenset({"rates"})}
+
+
+async def test_a_member_without_knative_is_known_to_have_none() -> None:
+    async with fake_api() as api:
+        fill(api)
+        api.always(SERVICES, refuse(404, "NotFound"))
+        async with watching(Source(member("east", api.url))) as watch:
+            await until(known(watch, "east"))
+            await until(lambda: cluster_in(watch, "east", now()).unserved == {"knative"})
 
 
 async def test_a_kind_that_is_not_kept_is_an_error_at_the_start() -> None:

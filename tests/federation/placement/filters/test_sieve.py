@@ -56,6 +56,13 @@ GOOD = cluster("good", region="eu").nodes(4, **ROOMY)
             id="cordoned",
         ),
         pytest.param(
+            cluster("bad").nodes(**ROOMY).but(unserved=frozenset({"knative"})),
+            workload(kind="knative"),
+            "kind",
+            "its API has no Knative Services",
+            id="kind-not-served",
+        ),
+        pytest.param(
             cluster("bad").nodes(**ROOMY).seen(121),
             workload(),
             "freshness",
