@@ -12,14 +12,16 @@ from typing import Any
 import click
 
 from prewarm.cli.client import DEFAULT_SERVICE, ServiceClient, encoded
-from prewarm.cli.kubeconfigs import fleet_options, places_of, usual_places
+from prewarm.cli.kubeconfigs import WAIT, fleet_options, places_of, usual_places
 from prewarm.cli.tables import print_table
 from prewarm.domain import InputError
 from prewarm.settings_file import read_settings
 
 _CONFIG = click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="TOML file with [[cluster]].")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_WAIT = click.option("--wait", "wait_s", default=10.0, show_default=True, help="Seconds to wait for silent members.")
+_WAIT = click.option(
+    "--wait", "wait_s", type=WAIT, default=10.0, show_default=True, help="Seconds to wait for silent members."
+)
 _SERVICE = click.option("--service", default=DEFAULT_SERVICE, show_default=True, envvar="PREWARM_SERVICE")
 
 
@@ -91,7 +93,9 @@ def cordon(name: str, reason: str, owner: str, service: str) -> int:
 @click.argument("name")
 @click.option("--reason", required=True, help="Why; shown wherever the cluster is.")
 @click.option("--owner", default=lambda: os.environ.get("USER", "operator"), help="Who says so [default: $USER].")
-@click.option("--wait", "wait_s", default=0.0, help="Wait up to so many seconds until nothing of ours runs there.")
+@click.option(
+    "--wait", "wait_s", type=WAIT, default=0.0, help="Wait up to so many seconds until nothing of ours runs there."
+)
 @_SERVICE
 def drain(name: str, reason: str, owner: str, wait_s: float, service: str) -> int:
     """Nothing new goes to cluster NAME, and what prewarm placed there moves away within the limits of [placement]."""

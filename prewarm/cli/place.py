@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prewarm.cli.kubeconfigs import fleet_options, places_of, usual_places
+from prewarm.cli.kubeconfigs import WAIT, fleet_options, places_of, usual_places
 from prewarm.domain import InputError
 from prewarm.settings_file import read_settings
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 @click.option("--route", metavar="CLUSTER:[NS/]GATEWAY", help="Also write an HTTPRoute with the weights there.")
 @click.option("--route-backend", default="{name}-{cluster}", show_default=True, help="Name of each cluster's backend.")
 @click.option("--database", help="Where work is written down before it is begun [default: state/prewarm.db].")
-@click.option("--wait", "wait_s", default=10.0, show_default=True, help="Seconds to wait for silent members.")
+@click.option(
+    "--wait", "wait_s", type=WAIT, default=10.0, show_default=True, help="Seconds to wait for silent members."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record as JSON.")
 def place(file: str, config: Path | None, as_json: bool, **options: Any) -> int:
     """Place the workloads in FILE over the fleet. Without --kubeconfig: KUBECONFIG, else ~/.kube/config.

@@ -118,6 +118,13 @@ def test_where_links_and_usage_are_known_only_the_open_wire_is_told(run: Run, tm
     assert (code, findings) == (1, {"eu": [open_wire], "us": [open_wire]})
 
 
+@pytest.mark.parametrize("wait", ["nan", "-1", "inf", "soon"])
+def test_a_wait_must_be_a_number_of_seconds(run: Run, wait: str) -> None:
+    code, told, errors = run("fleet", "list", "--wait", wait)
+    assert (code, told) == (2, "")
+    assert "--wait" in errors
+
+
 def test_a_dry_run_is_the_default_and_keeps_nothing(fleet: Fleet, run: Run, tmp_path: Path) -> None:
     file = file_of(tmp_path, manifest(replicas=6))
     code, told, errors = run("place", "-f", file, *at(fleet))

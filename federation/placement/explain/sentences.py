@@ -15,11 +15,22 @@ def reasons_of(judged: Judged, allotted: Allotted, ranked: Scores) -> tuple[Reas
     """Why these numbers."""
     found = [Reason("override", words) for words in allotted.bounds.words]
     found += [Reason("failback", words) for words in allotted.said]
+    found += _unknown(judged)
     found += _choice(ranked)
     found += _overflow(judged, allotted)
     found += _new_nodes(judged, allotted)
     found += _shape(judged, allotted)
     return tuple(found)
+
+
+def _unknown(judged: Judged) -> list[Reason]:
+    """Clusters that the workload names and nobody knows: a slip of the pen would otherwise exclude nothing."""
+    affinity, fleet = judged.case.workload.affinity, judged.case.fleet
+    asked = {*affinity.clusters, *affinity.exclude}
+    if not asked:
+        return []
+    known = {*fleet.names, *(one.context for one in fleet.clusters)}
+    return [Reason("clusters", f"no cluster is called {name}") for name in sorted(asked - known)]
 
 
 def _choice(ranked: Scores) -> list[Reason]:

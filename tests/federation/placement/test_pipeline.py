@@ -287,3 +287,10 @@ def test_a_move_that_is_under_way_is_not_taken_back() -> None:
         made = placer.place(asked, terms=keen, now=NOW + step)
         assert {name: n for name, n in counts(made).items() if n} == {"near": 4}
     assert [count for _, count in placer.moves] == [4]
+
+
+def test_a_cluster_that_is_named_and_unknown_is_told() -> None:
+    asked = workload(affinity=Affinity(exclude=("eu-wset", "us")))
+    clusters = (cluster("eu-west").nodes(cpu="8"), cluster("us").nodes(cpu="8"))
+    placement = place(fleet(*clusters), asked, terms=None, now=NOW)
+    assert [one.text for one in placement.reasons if one.factor == "clusters"] == ["no cluster is called eu-wset"]
