@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from federation.informer.fleet import FleetWatch
 from federation.labels import WORKLOAD
+from federation.snapshot import InstanceUse
 from tests.cluster.conftest import require
 from tests.cluster.reaching import QUICK_WATCH, until, watch_of
 from tests.cluster.real.admin import Json, StatusError
@@ -83,10 +85,17 @@ async def test_the_snapshot_holds_the_usage_of_nodes_and_tells_its_age(measured:
         assert age_s is not None
         assert age_s < 60.0
         assert not any("usage unavailable" in note for note in cluster.notes)
-        assert set(cluster.use) == {"shop/cart", "shop/stock", "shop/mail"}
-        for use in cluster.use.values():
+        await until(lambda: len(uses(watch)) == 3, deadline_s=30.0)
+        assert set(uses(watch)) == {"shop/cart", "shop/stock", "shop/mail"}
+        for use in uses(watch).values():
             assert (use.instances, use.memory) == (1, 48 * _MIB)
             assert 80.0 <= use.cpu <= 100.0
+
+
+def uses(watch: FleetWatch) -> Mapping[str, InstanceUse]:
+    """By workload, as the snapshot of now tells it."""
+    cluster = watch.snapshot(time.time()).cluster("measured")
+    return {} if cluster is None else cluster.use
 
 
 async def test_without_metrics_server_usage_is_unknown_and_never_zero(measured: Fleet) -> None:
