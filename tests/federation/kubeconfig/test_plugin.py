@@ -13,6 +13,7 @@ import pytest
 
 from federation.kubeconfig.credentials.plugin import Credential, PluginError, run
 from federation.kubeconfig.login import Endpoint, Pem, Plugin, PluginLimits
+from tests.federation.fakeapi import until
 from tests.federation.kubeconfig.made import program
 
 V1, V1BETA1 = "client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"
@@ -161,8 +162,8 @@ async def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: 
     why = await failure(tmp_path, body, PluginLimits(timeout_s=0.5))
     assert why.endswith("no answer within 0.5 s")
     assert time.monotonic() - began < 5
-    for name in ("self", "child"):
-        assert is_gone(int((tmp_path / name).read_text()))
+    started = [int((tmp_path / name).read_text()) for name in ("self", "child")]
+    await until(lambda: all(map(is_gone, started)))  # both were killed; a busy machine takes a moment to end the child
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
