@@ -20,7 +20,8 @@ from gnn.reward import Price
 from gnn.shape import EncoderShape
 from gnn.train.plan import Plan
 from gnn.train.questions import zero
-from gnn.train.task import VALIDATION, Act, Action, Verdict
+from gnn.train.seeds import VALIDATION
+from gnn.train.task import Act, Action, Verdict
 
 TUNED = rule_of({"fit": 0.05, "network": 4.0, "price": 10.0, "headroom": 0.05, "steadiness": 1.0, "risk": 0.5})
 """Best of 70 weightings on training episodes 10,000-10,015 (docs/experiments.md), rounded. Fit and headroom came out at

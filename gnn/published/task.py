@@ -19,7 +19,8 @@ from gnn.reward import Price
 from gnn.shape import EncoderShape
 from gnn.train.plan import Plan
 from gnn.train.questions import zero
-from gnn.train.task import VALIDATION, Act, Action, Verdict
+from gnn.train.seeds import VALIDATION
+from gnn.train.task import Act, Action, Verdict
 from prewarm.domain import FloatArray
 
 JUDGED_LOAD = 0.82

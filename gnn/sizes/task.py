@@ -22,7 +22,8 @@ from gnn.sizes.rules.holes import Holes
 from gnn.sizes.rules.weighted import Settings, tuned, weighted
 from gnn.sizes.world import draw_world, latency_ms
 from gnn.train.plan import LEARNER, Plan
-from gnn.train.task import VALIDATION, Act, Verdict
+from gnn.train.seeds import VALIDATION
+from gnn.train.task import Act, Verdict
 from prewarm.domain import IntArray
 
 JUDGED = ((8, 100), (16, 13), (32, 26), (32, 100))

@@ -8,7 +8,7 @@ from gnn.ddpg import Settings
 from gnn.noise import NoiseSettings
 from gnn.reward import Price
 from gnn.shape import EncoderShape
-from gnn.train.task import VALIDATION
+from gnn.train.seeds import VALIDATION
 
 LEARNER = Settings(
     discount=0.9,

@@ -21,7 +21,7 @@ from gnn.networks import Actor, Critic
 from gnn.observation import batch
 from gnn.shape import NetworkShape
 from gnn.train.plan import Plan
-from gnn.train.task import TRAINING_FROM
+from gnn.train.seeds import TRAINING_FROM
 from prewarm.domain import InputError
 
 CHECKPOINT = "checkpoint.pt"

@@ -1,8 +1,7 @@
 """What a world must offer so that a policy can be learned and judged in it.
 
-Seeds say what an episode is for, and no world is used for two purposes: `EVALUATION` seeds are looked at when all is
-done, `VALIDATION` seeds choose between weights while training, and training episodes have seeds from `TRAINING_FROM`.
-Only `gnn.train` and the worlds import this module: it needs gymnasium, which the service does not.
+Seeds say what an episode is for (`gnn.train.seeds`). Only `gnn.train` and the worlds import this module: it needs
+gymnasium, which the service does not.
 """
 
 from __future__ import annotations
@@ -19,10 +18,6 @@ from numpy.typing import NDArray
 from gnn.forms import Form, Rule
 from gnn.observation import Observation
 from gnn.train.spaces import Actions, Observations
-
-EVALUATION = range(100)
-VALIDATION = range(500, 600)
-TRAINING_FROM = 10_000
 
 Action = NDArray[np.float32]
 Act = Callable[[Observation], Action]

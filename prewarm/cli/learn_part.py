@@ -13,7 +13,7 @@ def need_learn() -> None:
         import gymnasium  # noqa: F401
         import torch
     except ImportError as absent:
-        raise InputError(f"learned placement needs {absent.name}, which `make learn` installs") from absent
+        raise InputError("learned placement needs torch and gymnasium, which `make learn` installs") from absent
 
     torch.set_num_threads(1)  # at these sizes more threads only wait for each other
 
@@ -27,7 +27,7 @@ def shipped(task: str) -> Path:
 
 def seeds_of(text: str) -> list[int]:
     """`0-9` or `0,3,7` or both. Raises InputError where it is neither, or a seed is not for evaluation."""
-    from gnn.train.task import EVALUATION
+    from gnn.train.seeds import EVALUATION
 
     found: list[int] = []
     try:

@@ -33,7 +33,9 @@ def test_without_torch_one_line_says_what_to_do(
 
     monkeypatch.setattr(builtins, "__import__", without)
     assert run(command, "placement") == 2
-    assert capsys.readouterr().err == "prewarm: learned placement needs torch, which `make learn` installs\n"
+    assert (
+        capsys.readouterr().err == "prewarm: learned placement needs torch and gymnasium, which `make learn` installs\n"
+    )
 
 
 def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

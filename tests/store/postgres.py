@@ -15,6 +15,9 @@ from pathlib import Path
 _PLACES = ("/usr/lib/postgresql/15/bin", "/usr/lib/postgresql/16/bin", "/usr/lib/postgresql/17/bin")
 
 
+_TRIES = 4
+
+
 def find_programs() -> Path | None:
     """The folder with initdb and postgres, None where the server's package is not installed."""
     found = shutil.which("initdb")
@@ -50,6 +53,15 @@ class Server:
         """For `Store.open`."""
         return f"postgresql://prewarm@127.0.0.1:{self.port}/postgres"
 
+    def begin(self) -> None:
+        """Start for the first time; on another port where somebody took the free one meanwhile."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self.start()
+            except subprocess.CalledProcessError:
+                self.port = _free_port()
+        return self.start()
+
     def start(self) -> None:
         """Start and wait until it answers."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self._folder} -c max_connections=40"
@@ -74,7 +86,7 @@ def running_server(programs: Path) -> Iterator[Server]:
             user = _as_user([])[2]
             shutil.chown(folder, user)
         server = Server(programs, folder)
-        server.start()
+        server.begin()
         try:
             yield server
         finally:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from gnn.sizes.peers.sets import FOLDER, HIDDEN, WIDTH, features
 from gnn.sizes.play import Question, offers, question, take
 from gnn.sizes.world import MOST_MS, draw_world
-from gnn.train.task import TRAINING_FROM
+from gnn.train.seeds import TRAINING_FROM
 from prewarm.domain import Float32Array
 
 SIZE = 4

@@ -56,6 +56,7 @@ def test_each_episode_is_a_run_with_its_rows_and_answers() -> None:
 def test_without_weights_there_is_nothing_to_guard(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("torch", reason="the learn extra is not installed")
     monkeypatch.setattr("prewarm.cli.train_guard.shipped", lambda name: tmp_path / f"placement-{name}.npz")
     with pytest.raises(SystemExit) as stopped:
         main(["train", "guard", "--task", "fleet", "--out", str(tmp_path)])

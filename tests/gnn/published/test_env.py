@@ -7,8 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from numpy.typing import NDArray
+
+pytest.importorskip("torch", reason="the learn extra is not installed")
+
+from gymnasium.utils.env_checker import check_env
 
 from gnn.forms import Form
 from gnn.observation import unfit

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the learn extra is not installed")
+
 import torch
 
 from gnn.sizes.peers.sets import HIDDEN, NAMES, WIDTH, features, peer, scores

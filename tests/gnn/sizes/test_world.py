@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnn.sizes.world import EVALUATION_SEEDS, SIZES, delays, draw_world, expected_need, latency_ms, split_room
-from gnn.train.task import EVALUATION, TRAINING_FROM, VALIDATION
+from gnn.train.seeds import EVALUATION, TRAINING_FROM, VALIDATION
 from tests.gnn.sizes.builders import chain, line, star
 
 

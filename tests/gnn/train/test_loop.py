@@ -18,7 +18,7 @@ from gnn.student import read_student
 from gnn.train.card import add_evaluation, facts, write_card
 from gnn.train.loop import Trained, train
 from gnn.train.run import CHECKPOINT
-from gnn.train.task import EVALUATION, TRAINING_FROM, VALIDATION
+from gnn.train.seeds import EVALUATION, TRAINING_FROM, VALIDATION
 from prewarm.domain import InputError
 from tests.gnn.train.worlds import ContextTask, plan
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="the learn extra is not installed")
+
 from gnn.forms import Form
 from gnn.observation import unfit
 from gnn.sizes.learning.answer import WEIGHTS_FILE, Asked, answered, asked, learned
