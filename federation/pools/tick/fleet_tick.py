@@ -107,13 +107,7 @@ def plan_fleet(
     keys, policy = tick.state.keys, terms.policy
     sites = sites_of(snapshot, policy=policy, since_lost={} if last is None else last.sites.since_lost, now=now)
     reports = read_reports(sites.clusters, keys, {} if last is None else last.reports)
-    observed = {name: report.wanted for name, report in reports.items()}
-    before = _aligned(last, keys, sites.names, None if last is None else last.answer.plan, observed)
-    anchor = _aligned(last, keys, sites.names, None if last is None else last.anchor, observed)
-    if terms.followed is not None:
-        as_it_is = _aligned(None, keys, sites.names, None, observed)
-        before = np.where(terms.followed[:, None], before, as_it_is)
-        anchor = np.where(terms.followed[:, None], anchor, as_it_is)
+    before, anchor = _where_they_were(last, keys, sites.names, reports, terms.followed)
     size = np.maximum(np.rint(tick.policy.memory_gb * 1e9 / MIB), 1).astype(np.int64)
     held_mib = np.array([int(reports[name].bound @ size) for name in sites.names], dtype=np.int64)
     values = pool_values(sites, callers, before, held_mib=held_mib, weights=policy.weights)
@@ -154,6 +148,23 @@ def plan_fleet(
         left_at=left_at,
         staying=emptying.kept,
     )
+
+
+def _where_they_were(
+    last: FleetPlan | None,
+    keys: tuple[FunctionKey, ...],
+    names: tuple[str, ...],
+    reports: Mapping[str, Report],
+    followed: BoolArray | None,
+) -> tuple[IntArray, IntArray]:
+    """Where pools are as planned last, and where they count as being, (n, c) each; of what nobody follows, as seen."""
+    observed = {name: report.wanted for name, report in reports.items()}
+    before = _aligned(last, keys, names, None if last is None else last.answer.plan, observed)
+    anchor = _aligned(last, keys, names, None if last is None else last.anchor, observed)
+    if followed is None:
+        return before, anchor
+    as_it_is = _aligned(None, keys, names, None, observed)
+    return np.where(followed[:, None], before, as_it_is), np.where(followed[:, None], anchor, as_it_is)
 
 
 def _emptying(limits: Limits, pools: Pools, draining: BoolArray, budget: int) -> Emptying:

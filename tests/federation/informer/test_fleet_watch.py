@@ -289,7 +289,18 @@ async def test_a_member_without_knative_is_known_to_have_none() -> None:
         api.always(SERVICES, refuse(404, "NotFound"))
         async with watching(Source(member("east", api.url))) as watch:
             await until(known(watch, "east"))
-            await until(lambda: cluster_in(watch, "east", now()).unserved == {"knative"})
+            await until(lambda: bool(cluster_in(watch, "east", now()).unserved))
+            assert cluster_in(watch, "east", now()).unserved == {"knative"}
+
+
+async def test_a_member_with_knative_lacks_no_kind() -> None:
+    async with fake_api() as api:
+        fill(api)
+        api.put(SERVICES, {"metadata": {"namespace": "demo", "name": "web"}})
+        async with watching(Source(member("east", api.url))) as watch:
+            await until(known(watch, "east"))
+            await until(lambda: "demo/web" in cluster_in(watch, "east", now()).running)
+            assert cluster_in(watch, "east", now()).unserved == frozenset()
 
 
 async def test_a_kind_that_is_not_kept_is_an_error_at_the_start() -> None:

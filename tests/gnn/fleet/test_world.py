@@ -76,6 +76,7 @@ def test_books_are_exact_whatever_is_decided(seed: int) -> None:
     while (asked := play.ask()) is not None:
         play.decide(asked, some_weights(rng))
         _check(play.state, _present(episode, len(play.judged)), episode)
+    assert len(play.judged) == len(episode.events)
 
 
 def _present(episode: Episode, events: int) -> dict[str, Workload]:
