@@ -13,6 +13,9 @@ Method: Lillicrap et al., ICLR'16, algorithm 1. Departures from the paper, numbe
 7. A small price on actions before their tanh keeps the actor off the ends, where it would learn no more. At zero an
    action is the rule, so this also says: where the critic sees no difference, do as the rule.
 8. An observation that is not finite is declined before a network sees it, and never kept.
+9. The actor may be anchored to its teacher: Q over its mean size, and the squared distance from the answer that a
+   transition carries (TD3+BC, Fujimoto & Gu, NeurIPS'21, eq. 3 and 5; there it is from the logged action). The anchor
+   may fade; `anchor=0` is without.
 
 One transition is one question (one row of the critic). What the networks read is up to `collate`, so the same code
 learns on graphs and on the toy problems that check it.
@@ -21,12 +24,10 @@ learns on graphs and on the toy problems that check it.
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ Collate = Callable[[Sequence[Observation]], Any]
 
 
 _INSIDE = 1.0 - 1e-6
+_TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class Settings:
     """Updates before the actor moves at all."""
     off_ends: float = 1e-3
     """Price of the square of an action before its tanh."""
+    anchor: float = 0.0
+    """Price of the squared distance from the teacher's answer, where Q is of mean size 1; 0.4 is TD3+BC's 1 / alpha."""
+    anchor_fades: int = 0
+    """Updates, once the actor moves, that leave half of the anchor; 0 keeps it."""
     clip_norm: float = 10.0
     """Most of a gradient's norm."""
     price: Price = field(default_factory=lambda: Price(limit=0.0, step=0.0))
@@ -113,6 +119,15 @@ def actor_loss(value: Tensor) -> Tensor:
 def at_ends(action: Tensor) -> Tensor:
     """Mean square of an action before its tanh."""
     return (torch.atanh(action.clamp(-_INSIDE, _INSIDE)) ** 2).mean()
+
+
+def anchored_loss(value: Tensor, action: Tensor, taught: Tensor, weight: float) -> Tensor:
+    """Climb the critic by Q of mean size 1, and stay near the teacher. action, taught (r, d): a row of `taught` that is
+    not finite says nothing, and a batch without a teacher is climbed alone.
+    """
+    known = torch.isfinite(taught)
+    away = torch.where(known, action - torch.where(known, taught, 0.0), 0.0)
+    return actor_loss(value) / value.detach().abs().mean().clamp(min=_TINY) + weight * (away**2).mean()
 
 
 def follow(target: Sequence[Tensor], source: Sequence[Tensor], tau: float) -> None:
@@ -202,8 +217,15 @@ class Ddpg:
         self._step(self.critic_optimiser, torch.stack(losses).sum(), self.weights[1])
         self.replay.judge(draw.rows, torch.stack(errors).abs().mean(dim=0).numpy().astype(np.float64))
         self.updates += 1
-        moved = self._move_actor(before) if self._actor_moves() else None
+        moved = self._move_actor(before, kept) if self._actor_moves() else None
         return Losses(float(losses[0].detach()), moved, float(values[0].detach().mean()))
+
+    @property
+    def anchor(self) -> float:
+        """How much the teacher holds the actor now."""
+        settings = self.settings
+        moving = max(self.updates - settings.critic_first, 0)
+        return settings.anchor * (0.5 ** (moving / settings.anchor_fades) if settings.anchor_fades else 1.0)
 
     def see_violations(self, rate: float) -> None:
         """Move the price after a violation rate was measured (dual ascent)."""
@@ -224,9 +246,10 @@ class Ddpg:
     def _actor_moves(self) -> bool:
         return self.updates > self.settings.critic_first and self.updates % self.settings.actor_every == 0
 
-    def _move_actor(self, before: Any) -> float:
+    def _move_actor(self, before: Any, kept: Sequence[Transition]) -> float:
         action = self.actor(before)
-        loss = actor_loss(self.critics[0](before, action))
+        value = self.critics[0](before, action)
+        loss = anchored_loss(value, action, _taught(kept), held) if (held := self.anchor) else actor_loss(value)
         self._step(self.actor_optimiser, loss + self.settings.off_ends * at_ends(action), self.weights[0])
         for source, target in ((0, 2), (1, 3)):
             follow(self.weights[target], self.weights[source], self.settings.tau)
@@ -243,55 +266,12 @@ def _joined(kept: Sequence[Transition]) -> Tensor:
     return torch.from_numpy(np.concatenate([one.action for one in kept]))
 
 
+def _taught(kept: Sequence[Transition]) -> Tensor:
+    """The teachers' answers, NaN where there is none."""
+    told = [np.full_like(one.action, np.nan) if one.taught is None else one.taught for one in kept]
+    return torch.from_numpy(np.concatenate(told))
+
+
 def _unfit_reward(transition: Transition) -> str | None:
     told = (transition.reward, transition.violation)
     return None if all(abs(one) <= MOST_VALUE for one in told) else "reward is not finite"
-
-
-# --- checkpoints: everything, so that a run that is taken up again is the run that was not interrupted
-
-_PARTS = ("actor", "critics", "actor_target", "critic_targets", "actor_optimiser", "critic_optimiser")
-
-
-def state_of(agent: Ddpg) -> dict[str, Any]:
-    """Weights, optimisers, buffer, noise, price, counters and generator: tensors, numbers and strings only."""
-    return {
-        **{part: getattr(agent, part).state_dict() for part in _PARTS},
-        "replay": _as_tensors(agent.replay.state()),
-        "noise": _as_tensors(agent.noise.state()),
-        "rng": json.dumps(agent.rng.bit_generator.state),
-        "multiplier": agent.price.multiplier,
-        "updates": agent.updates,
-        "refused": dict(agent.refused),
-    }
-
-
-def restore(agent: Ddpg, state: Mapping[str, Any]) -> None:
-    """Take up a state; networks and settings must be as they were."""
-    for part in _PARTS:
-        getattr(agent, part).load_state_dict(state[part])
-    agent.replay.restore(_as_arrays(state["replay"]))
-    agent.noise.restore(_as_arrays(state["noise"]))
-    agent.rng.bit_generator.state = json.loads(state["rng"])
-    agent.price = replace(agent.price, multiplier=state["multiplier"])
-    agent.updates, agent.refused = state["updates"], Counter(state["refused"])
-
-
-def save(agent: Ddpg, path: Path) -> None:
-    """Write a checkpoint; a reader sees the old one or the new one, never half."""
-    half = path.with_name(f"{path.name}.part")
-    torch.save(state_of(agent), half)
-    half.replace(path)
-
-
-def load(agent: Ddpg, path: Path) -> None:
-    """Take up a checkpoint; only tensors and plain values are read, never pickled objects."""
-    restore(agent, torch.load(path, weights_only=True))
-
-
-def _as_tensors(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: torch.from_numpy(one) if isinstance(one, np.ndarray) else one for key, one in state.items()}
-
-
-def _as_arrays(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: one.numpy() if isinstance(one, Tensor) else one for key, one in state.items()}

@@ -24,7 +24,8 @@ _LEAST = 1e-3
 
 class Transition(NamedTuple):
     """One step: what was seen and done, reward without the price of violations, violations, and what came next. With
-    `ends` nothing follows, and `after` is not read. All four arrays are kept as they are: do not write into them.
+    `ends` nothing follows, and `after` is not read. taught: the teacher's answer, None without one. All arrays are kept
+    as they are: do not write into them.
     """
 
     before: Observation
@@ -33,6 +34,7 @@ class Transition(NamedTuple):
     violation: float
     after: Observation
     ends: bool
+    taught: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +155,13 @@ def unpacked(state: Mapping[str, Any]) -> Iterator[Transition]:
             side: {key.removeprefix(side): arrays[i] for key, arrays in parts.items() if key.startswith(side)}
             for side in ("before/", "after/")
         }
-        yield Transition(seen["before/"], parts["action"][i], reward, violation, seen["after/"], ends)
+        taught = parts["taught"][i] if len(parts["taught"][i]) else None
+        yield Transition(seen["before/"], parts["action"][i], reward, violation, seen["after/"], ends, taught)
 
 
 def _columns(transitions: Sequence[Transition]) -> Iterator[tuple[str, list[NDArray[Any]]]]:
     yield "action", [one.action for one in transitions]
+    yield "taught", [one.action[:0] if one.taught is None else one.taught for one in transitions]
     for key in transitions[0].before:
         yield f"before/{key}", [one.before[key] for one in transitions]
         yield f"after/{key}", [one.after[key] for one in transitions]

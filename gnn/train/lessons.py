@@ -38,7 +38,7 @@ def collect(
             _note(lessons, env, observation, answer)
             action = _carried_out(env, answer, plan.lessons_noise, rng)
             told = env.step(action)
-            lessons.transitions += transitions(env.form, observation, action, told)
+            lessons.transitions += transitions(env.form, observation, action, told, answer)
             asked += many(observation)
             observation, ended = told[0], told[2] or told[3]
     return lessons

@@ -158,9 +158,9 @@ class _Trainer:
         while not over:
             if self._late():
                 return False
-            action = self._action(observation)
+            action, taught = self._action(observation), env.teach() if self.plan.learner.anchor else None
             told = env.step(action)
-            for one in transitions(env.form, observation, action, told):
+            for one in transitions(env.form, observation, action, told, taught):
                 run.agent.remember(one)
                 self.violated.append(one.violation)
             run.counters.questions += many(observation)

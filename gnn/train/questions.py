@@ -52,8 +52,9 @@ def transitions(
     before: Observation,
     action: NDArray[np.float32],
     told: tuple[Observation, float, bool, bool, Mapping[str, Any]],
+    taught: NDArray[np.float32] | None = None,
 ) -> Iterator[Transition]:
-    """One for each question of a step; `told` is what the environment's `step` gave.
+    """One for each question of a step; `told` is what the environment's `step` gave, `taught` the teacher's answer.
 
     For the learner a truncated episode goes on: only `terminated`, or a row of `follows` that is -1, ends it.
     """
@@ -73,4 +74,9 @@ def transitions(
             float(violations[ask]),
             mine if ends else only(after, following),
             ends,
+            None if taught is None else _opinion(part_of(form, before, taught, ask)),
         )
+
+
+def _opinion(taught: NDArray[np.float32]) -> NDArray[np.float32] | None:
+    return taught if np.isfinite(taught).all() else None

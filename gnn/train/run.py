@@ -15,7 +15,8 @@ from typing import Any
 import orjson
 import torch
 
-from gnn.ddpg import Ddpg, restore, state_of
+from gnn.checkpoint import restore, state_of
+from gnn.ddpg import Ddpg
 from gnn.encoder import tensors
 from gnn.networks import Actor, Critic
 from gnn.observation import batch

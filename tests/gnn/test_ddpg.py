@@ -18,7 +18,8 @@ from gnn.shape import EncoderShape, Kind, NetworkShape
 
 torch = pytest.importorskip("torch", reason="the learn extra is not installed")
 
-from gnn.ddpg import Ddpg, Settings, actor_loss, at_ends, bellman, critic_loss, follow, load, save, state_of  # noqa: E402
+from gnn.checkpoint import load, save, state_of  # noqa: E402
+from gnn.ddpg import Ddpg, Settings, actor_loss, at_ends, bellman, critic_loss, follow  # noqa: E402
 from tests.gnn.toys import Constant, Joined, Line, Quadratic, graph_context, graph_learner, number, stacked  # noqa: E402
 
 LEARN_FAST = Settings(

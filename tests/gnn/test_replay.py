@@ -20,7 +20,9 @@ def transition(number: int, size: int = 2) -> Transition:
         "rows": np.arange(number % 3),
     }
     after: dict[str, NDArray[Any]] = {"x": np.full((1, 2), -number, np.float32), "rows": np.arange(2)}
-    return Transition(seen, np.full((1, 1), number, np.float32), float(number), number / 10, after, number % 2 == 0)
+    action = np.full((1, 1), number, np.float32)
+    taught = None if number % 3 == 0 else np.full((1, 1), number / 2, np.float32)
+    return Transition(seen, action, float(number), number / 10, after, number % 2 == 0, taught)
 
 
 def filled(count: int, *, capacity: int = 8, alpha: float = 1.0, seed: int = 0) -> Replay:
@@ -136,6 +138,10 @@ def _same(one: Transition, other: Transition) -> None:
             assert mine[key].dtype == theirs[key].dtype
             assert np.array_equal(mine[key], theirs[key])
     assert np.array_equal(one.action, other.action)
+    if one.taught is None or other.taught is None:
+        assert one.taught is other.taught
+    else:
+        assert np.array_equal(one.taught, other.taught)
 
 
 def test_packed_and_unpacked_they_are_the_same() -> None:

@@ -38,6 +38,20 @@ def test_without_more_said_one_reward_is_shared_and_rows_follow_rows() -> None:
     assert all(_same(one.after, only(after, ask)) and not one.ends for ask, one in enumerate(found))
 
 
+@pytest.mark.parametrize(("form", "rows"), FORMS)
+def test_each_question_carries_its_own_lesson_and_one_without_an_opinion_none(form: Form, rows: int) -> None:
+    before, after = some_observation(1, asks=3), some_observation(2, asks=2)
+    action = zero(form, FACTORS, before)
+    taught = np.arange(action.size, dtype=np.float32).reshape(action.shape)
+    taught[len(taught) // 3 : 2 * len(taught) // 3] = np.nan
+    first, second, third = transitions(form, before, action, (after, 0.0, False, False, {}), taught)
+    assert first.taught is not None
+    assert np.array_equal(first.taught, taught[: rows // 3])
+    assert second.taught is None
+    assert third.taught is not None
+    assert np.array_equal(third.taught, taught[-(rows // 3) :])
+
+
 @pytest.mark.parametrize("form", list(Form))
 def test_a_network_answers_a_question_alone_as_among_others(form: Form) -> None:
     torch = pytest.importorskip("torch", reason="the learn extra is not installed")
