@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from federation.placement.scorer import FACTORS, Weighing
+from federation.placement.scorer import FACTORS, Question, Weighing
 from federation.placement.workload import Workload
 from gnn.fleet.draw import draw
 from gnn.fleet.outcome import Judged
@@ -15,7 +15,7 @@ from gnn.fleet.play import Open, Play
 from gnn.fleet.question import question_observation
 from gnn.fleet.teacher import lesson
 from gnn.fleet.tuning import weighing
-from gnn.forms import Form, Rule, temperature_of, weights_of
+from gnn.forms import BOUND, Form, Rule, scores_of, temperature_of, weights_of
 from gnn.graph.build import GraphBuilder
 from gnn.observation import Observation
 from gnn.train.task import Action, PlacementEnv
@@ -32,14 +32,37 @@ def answer(action: Action, rule: Rule) -> Weighing:
     return Weighing(weights, float(temperature_of(raw, rule.temperature)[0]), "learned", "training")
 
 
+def scored(form: Form, action: Action, rule: Rule, question: Question) -> Weighing:
+    """An action (c, 1) that is a residual or a direct score, as the rule's weights and what is added to their sum. A
+    direct score is its own here, without the bound that the service keeps.
+    """
+    weights = np.array(rule.weights) / sum(rule.weights)
+    pairs = np.zeros(len(question.values), np.int64)
+    scores = scores_of(form, action.astype(np.float64), pairs=pairs, values=question.values, rule=weights)
+    return Weighing(weights, rule.temperature, "learned", "training", scores - question.values @ weights)
+
+
+def as_scores(form: Form, lesson: Action, rule: Rule, question: Question) -> Action:
+    """A lesson in weights (1, F + 1) as the residual or direct score (c, 1) that orders the clusters alike; differences
+    from the rule that are beyond the bound are cut, about their middle.
+    """
+    scores = question.values @ weights_of(lesson.astype(np.float64), np.array(rule.weights))[0]
+    told = 2.0 * scores - 1.0
+    if form is Form.RESIDUAL:
+        apart = scores - question.values @ (np.array(rule.weights) / sum(rule.weights))
+        told = (apart - (apart.max() + apart.min()) / 2.0) / BOUND
+    action: Action = np.clip(told, -1.0, 1.0)[:, None].astype(np.float32)
+    return action
+
+
 class FleetEnv(PlacementEnv):
     """Placements one after another. The reward of an answer is what its goals (`outcome`) are above those of the rule's
     answer to the same question: questions differ far more than answers do, and a critic would learn only that.
     Workloads that are refused between two questions count as violations of the first.
     """
 
-    def __init__(self, rule: Rule, seed: int, kind: str | None = None) -> None:
-        super().__init__(Form.WEIGHTS, len(FACTORS))
+    def __init__(self, rule: Rule, seed: int, kind: str | None = None, form: Form = Form.WEIGHTS) -> None:
+        super().__init__(form, len(FACTORS))
         self.rule, self.kind = rule, kind
         self._usual = weighing(rule)
         self._seed = seed
@@ -63,16 +86,20 @@ class FleetEnv(PlacementEnv):
         assert self._seen is not None
         before = len(self.play.unasked)
         usual = self.play.consider(self._asked, self._usual)
-        done = self.play.decide(self._asked, answer(action, self.rule))
+        done = self.play.decide(self._asked, self._weighing(action))
         seen = self._next()
         refused = float(sum(one.violation for one in self.play.unasked[before:]))
         over = seen is None or self.play.left == 0
         told = self._seen if seen is None else seen
         return told, GAIN * (done.goals - usual.goals), False, over, {"violation": done.violation + refused}
 
-    def teach(self) -> Action | None:
+    def teach(self) -> Action:
         """What the teacher would answer now."""
-        return lesson(self.workload, self.rule)
+        told = lesson(self.workload, self.rule)
+        if self.form is Form.WEIGHTS:
+            return told
+        assert self._asked is not None
+        return as_scores(self.form, told, self.rule, self._asked.question)
 
     @property
     def workload(self) -> Workload:
@@ -84,6 +111,12 @@ class FleetEnv(PlacementEnv):
     def judged(self) -> list[Judged]:
         """What came of the episode so far."""
         return self.play.judged
+
+    def _weighing(self, action: Action) -> Weighing:
+        assert self._asked is not None
+        if self.form is Form.WEIGHTS:
+            return answer(action, self.rule)
+        return scored(self.form, action, self.rule, self._asked.question)
 
     def _begin(self) -> None:
         self.play, self._builder = Play(draw(self._seed, self.kind)), GraphBuilder()

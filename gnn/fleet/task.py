@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from gnn.ddpg import Settings
 from gnn.fleet.draw import KINDS
 from gnn.fleet.env import FleetEnv
 from gnn.fleet.outcome import Judged
-from gnn.fleet.teacher import lesson
 from gnn.fleet.tuning import rule_of
 from gnn.forms import Form
 from gnn.noise import NoiseSettings
@@ -57,45 +57,48 @@ class FleetTask:
     rule = TUNED
     plan = PLAN
 
-    def __init__(self) -> None:
-        self._by_rule: dict[int, list[Judged]] = {}
+    def __init__(self, form: Form = Form.WEIGHTS) -> None:
+        self.form = form
 
     def make(self, seed: int) -> FleetEnv:
         """Training episodes."""
-        return FleetEnv(self.rule, seed)
+        return FleetEnv(self.rule, seed, form=self.form)
 
     def judge(self, act: Act, seeds: Sequence[int]) -> Verdict:
         """An episode of every kind for each seed, by the policy and by the rule."""
-        ours = [one for seed in seeds for one in self._played(seed, lambda _env, seen: act(seen))]
-        rule = [one for seed in seeds for one in self._ruled(seed)]
-        score = float(np.mean([one.score for one in ours]) - np.mean([one.score for one in rule]))
-        return Verdict(score, {**_parts("", ours), **_parts("rule ", rule)})
+        ours = [one for seed in seeds for one in played(self.form, seed, lambda _env, seen: act(seen))]
+        return _verdict(ours, seeds)
 
     def by_teacher(self, seeds: Sequence[int]) -> float:
         """The score of the teacher, which a policy has to beat to have learned more than it was told."""
-        told = [one for seed in seeds for one in self._played(seed, self._taught)]
-        rule = [one for seed in seeds for one in self._ruled(seed)]
-        return float(np.mean([one.score for one in told]) - np.mean([one.score for one in rule]))
+        told = [one for seed in seeds for one in played(self.form, seed, lambda env, _seen: env.teach())]
+        return _verdict(told, seeds).score
 
-    def _taught(self, env: FleetEnv, _seen: Observation) -> Action:
-        return lesson(env.workload, self.rule)
 
-    def _ruled(self, seed: int) -> list[Judged]:
-        if seed not in self._by_rule:
-            self._by_rule[seed] = self._played(seed, lambda _env, seen: zero(Form.WEIGHTS, len(FACTORS), seen))
-        return self._by_rule[seed]
+def played(form: Form, seed: int, act: Callable[[FleetEnv, Observation], Action]) -> list[Judged]:
+    """An episode of every kind by a policy of this form."""
+    judged = []
+    for kind in KINDS:
+        env = FleetEnv(TUNED, seed, kind, form)
+        seen, _ = env.reset(seed=seed)
+        over = False
+        while not over:
+            seen, _, ended, cut, _ = env.step(act(env, seen))
+            over = ended or cut
+        judged += env.judged
+    return judged
 
-    def _played(self, seed: int, act: Callable[[FleetEnv, Observation], Action]) -> list[Judged]:
-        judged = []
-        for kind in KINDS:
-            env = FleetEnv(self.rule, seed, kind)
-            seen, _ = env.reset(seed=seed)
-            over = False
-            while not over:
-                seen, _, ended, cut, _ = env.step(act(env, seen))
-                over = ended or cut
-            judged += env.judged
-        return judged
+
+@cache
+def _ruled(seed: int) -> tuple[Judged, ...]:
+    """The same by the rule, once in a process."""
+    return tuple(played(Form.WEIGHTS, seed, lambda _env, seen: zero(Form.WEIGHTS, len(FACTORS), seen)))
+
+
+def _verdict(ours: Sequence[Judged], seeds: Sequence[int]) -> Verdict:
+    rule = [one for seed in seeds for one in _ruled(seed)]
+    score = float(np.mean([one.score for one in ours]) - np.mean([one.score for one in rule]))
+    return Verdict(score, {**_parts("", ours), **_parts("rule ", rule)})
 
 
 def task() -> FleetTask:

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from federation.placement.scorer import FACTORS
 from gnn.fleet.draw import draw
-from gnn.fleet.env import GAIN, FleetEnv, answer
+from gnn.fleet.env import GAIN, FleetEnv, answer, scored
 from gnn.fleet.outcome import goals_of
 from gnn.fleet.task import TUNED, task
 from gnn.fleet.teacher import NEARNESS, NETWORK, PRICE, lesson
@@ -49,7 +49,6 @@ def test_the_teacher_weighs_room_and_calls_by_what_they_cost() -> None:
     while not over:
         goals = goals_of(env.workload)
         taught = env.teach()
-        assert taught is not None
         assert np.abs(taught).max() <= 1.0
         given = answer(taught, TUNED)
         ratio = NEARNESS * goals.delay / goals.utilisation
@@ -72,6 +71,41 @@ def test_a_lesson_stays_within_what_an_action_can_say() -> None:
     assert beyond.max() <= 1.0
     assert np.flatnonzero(beyond).tolist() == sorted({NETWORK, PRICE} & set(np.flatnonzero(beyond).tolist()))
     assert REACH == 4.0  # the lesson's algebra is written for it
+
+
+@pytest.mark.parametrize("form", [Form.RESIDUAL, Form.DIRECT])
+def test_a_lesson_as_scores_orders_the_clusters_as_the_lesson_in_weights(form: Form) -> None:
+    env = FleetEnv(TUNED, 10_002, form=form)
+    env.reset(seed=10_002)
+    over, whole = False, 0
+    while not over:
+        assert env._asked is not None
+        question, taught = env._asked.question, env.teach()
+        assert taught.shape == (len(question.clusters), 1)
+        given = scored(form, taught, TUNED, question)
+        assert given.residual is not None
+        if np.abs(taught).max() < 1.0:  # nothing was cut
+            wanted = question.values @ answer(lesson(env.workload, TUNED), TUNED).weights
+            assert np.ptp(question.values @ given.weights + given.residual - wanted) < 1e-6
+            whole += 1
+        _, _, ended, cut, _ = env.step(taught)
+        over = ended or cut
+    assert whole > 20
+
+
+def test_a_residual_of_zero_is_the_rule_and_a_flat_score_is_not() -> None:
+    placed = {}
+    for form in (Form.RESIDUAL, Form.DIRECT):
+        env = FleetEnv(TUNED, 10_001, form=form)
+        seen, _ = env.reset(seed=10_001)
+        over, rewards = False, []
+        while not over:
+            seen, reward, ended, cut, _ = env.step(zero(form, len(FACTORS), seen))
+            rewards.append(reward)
+            over = ended or cut
+        placed[form] = rewards
+    assert placed[Form.RESIDUAL] == pytest.approx([0.0] * len(placed[Form.RESIDUAL]))
+    assert float(np.mean(placed[Form.DIRECT])) < -0.2
 
 
 def test_the_teacher_is_better_than_the_rule() -> None:
