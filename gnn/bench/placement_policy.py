@@ -4,6 +4,9 @@ Everything is simulated, so no figure stands beside a real cluster's without say
 for the reader, not compared. The load of the second part is the one at which the kube-scheduler's default rule fails
 3.2 % of the batch and training pods. The goals are the shipped policy's; without one they are missed. Its teacher, a
 rule led by a room plan made by hand, is a row of its own, since it is no rule of fixed weights.
+
+Each run's reading is kept in the user's cache folder, so a command that was stopped goes on where it was; the table
+says how many processor seconds all runs took when they were made.
 """
 
 from __future__ import annotations
@@ -14,11 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gnn.mix.expected.chances import cache_folder
 from gnn.published.bound.fill import demand_of, most_allocated
 from gnn.published.bound.queueing import bare_p99_ms, p99_ms
 from gnn.published.kernel.layout import TIERS
 from gnn.published.kernel.replicas import SERVICE_S, replicas_for
-from gnn.published.measure.contest import Contender, paired, pooled, settles_after
+from gnn.published.measure.contest import Contender, Reading, Readings, paired, pooled
+from gnn.published.measure.kept import Kept
 from gnn.published.measure.load import StatedLoad, stated_load
 from gnn.published.policy.shipped import learned, teacher
 from gnn.published.rules.named import Rule, baselines, default_rule, ours, tuned
@@ -61,8 +66,15 @@ def run(
     """All rules on ten seeds; `quick` takes three rules, two seeds (six for failures) and the stated load only."""
     del data_dir, plot
     loads = () if quick else LOADS
+    readings = Readings(Kept(cache_folder() / "placement-policy.jsonl"))
     return compare(
-        _plan(seed, quick), candidate=learned(), others=(teacher(),), loads=loads, seed=seed, progress=progress
+        _plan(seed, quick),
+        candidate=learned(),
+        others=(teacher(),),
+        loads=loads,
+        seed=seed,
+        progress=progress,
+        readings=readings,
     )
 
 
@@ -80,42 +92,57 @@ def compare(
     loads: Sequence[float],
     seed: int,
     progress: Callable[..., None],
+    readings: Readings | None = None,
 ) -> BenchResult:
     """Every rule, those who are no rule (`others`) and, where there is one, the learned policy (`candidate`), against
     the bounds and the goals.
     """
+    readings = readings or Readings(Kept(None))
     progress(0.0, "the stated load")
     stated = stated_load(default_rule(), plan.failure_seeds)
     rules = [Contender(rule.name, rule) for rule in plan.rules]
     everybody = [*rules, *others, *([candidate] if candidate else []), pooled()]
     found: dict[str, Figures] = {}
     for position, one in enumerate(everybody):
-        progress(0.05 + 0.75 * position / len(everybody), one.name)
-        found[one.name] = _figures(one, stated.load, plan)
-    progress(0.85, "convergence")
+        progress(0.05 + 0.3 * position / len(everybody), one.name)
+        found[one.name] = _figures(readings, one, stated.load, plan)
+    progress(0.35, "convergence")
     moved = [one for one in everybody if one.name in _STEPPED or one is candidate or one in others]
-    settled = {one.name: _settled(one, plan.step_seeds) for one in moved}
+    settled = {one.name: _settled(readings, one, plan.step_seeds) for one in moved}
+    progress(0.45, "bounds")
     bounds = _bounds(stated.load, plan.seeds)
     rows = [_stated_row(stated, found[default_rule().name]), *_rows(found, bounds)]
-    rows += [_load_row(one, load, plan.failure_seeds) for load in loads for one in everybody]
-    rows += [{"after the change": name, "seconds (median)": value} for name, value in settled.items()]
-    goals = _goals(found, bounds, candidate, settled)
+    pairs = [(load, one) for load in loads for one in everybody]
+    for position, (load, one) in enumerate(pairs):
+        progress(0.5 + 0.5 * position / len(pairs), f"{one.name} at {load:.0%}")
+        rows.append(_load_row(readings, one, load, plan))
+    rows += [_settled_row(name, waits) for name, waits in settled.items()]
+    rows.append({"processor s of all runs": readings.kept.computed_s, "of them now": readings.kept.fresh_s})
+    medians = {name: float(np.median(waits)) for name, waits in settled.items()}
+    goals = _goals(found, bounds, candidate, medians)
     return BenchResult(
         "placement-policy", seed, {}, installed_versions(("prewarm-fleet", "numba", "numpy", "scipy")), rows, goals
     )
 
 
-def _figures(one: Contender, load: float, plan: Plan) -> Figures:
+def _figures(readings: Readings, one: Contender, load: float, plan: Plan) -> Figures:
     return Figures(
-        one.over(Regime.BACKLOG, 1.0, plan.seeds, lambda run: run.utilisation),
-        one.over(Regime.FAILURES, load, plan.failure_seeds, lambda run: run.failure_rate),
-        one.over(Regime.CALLS, load, plan.seeds, lambda run: run.p99_ms),
+        readings.over(one, Regime.BACKLOG, 1.0, plan.seeds, lambda run: run.utilisation),
+        readings.over(one, Regime.FAILURES, load, plan.failure_seeds, lambda run: run.failure_rate),
+        readings.over(one, Regime.CALLS, load, plan.seeds, lambda run: run.p99_ms),
     )
 
 
-def _settled(one: Contender, seeds: Sequence[int]) -> float:
-    """Median over the seeds; a run that never settles counts as the longest."""
-    return float(np.median([np.nan_to_num(settles_after(one, STEP_LOAD, seed), nan=np.inf) for seed in seeds]))
+def _settled(readings: Readings, one: Contender, seeds: Sequence[int]) -> FloatArray:
+    """Seconds by seed; a run that never settles counts as longer than all."""
+    waits = readings.over(one, Regime.STEP, STEP_LOAD, seeds, lambda run: run.settles_s)
+    return np.nan_to_num(waits, nan=np.inf)
+
+
+def _settled_row(name: str, waits: FloatArray) -> Row:
+    never = int(np.isinf(waits).sum())
+    spread = " ".join("never" if np.isinf(wait) else f"{wait:.0f}" for wait in np.sort(waits))
+    return {"after the change": name, "seconds (median)": float(np.median(waits)), "never": never, "sorted": spread}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +214,15 @@ def _interval(ours: FloatArray, theirs: FloatArray) -> str:
     return f"{mean:+.3g} ({low:+.3g}..{high:+.3g})"
 
 
-def _load_row(one: Contender, load: float, seeds: Sequence[int]) -> Row:
-    runs = [one.run(Regime.FAILURES, load, seed) for seed in seeds]
+def _load_row(readings: Readings, one: Contender, load: float, plan: Plan) -> Row:
+    runs: list[Reading] = [readings.of(one, Regime.FAILURES, load, seed) for seed in plan.failure_seeds]
     return {
         "load": load,
         "rule": one.name,
         "fails %": 100.0 * float(np.mean([run.failure_rate for run in runs])),
-        "gangs failed %": 100.0 * sum(run.gangs_failed for run in runs) / max(sum(run.gangs for run in runs), 1),
+        "gangs failed %": 100.0 * sum(run.gangs_failed for run in runs) / max(sum(run.gangs for run in runs), 1.0),
         "allocated": float(np.mean([run.utilisation for run in runs])),
-        "P99 ms": float(one.run(Regime.CALLS, load, seeds[0]).p99_ms),
+        "P99 ms, first seed": readings.of(one, Regime.CALLS, load, plan.failure_seeds[0]).p99_ms,
     }
 
 
