@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from gnn.distill import distil
 from gnn.networks import Actor
 from gnn.observation import Observation
 from gnn.shape import NetworkShape
-from gnn.train.lessons import Lessons, collect
+from gnn.train.judging import Judging, judged
+from gnn.train.lessons import Lessons, Teaching, collect
 from gnn.train.plan import Plan
 from gnn.train.questions import many, transitions, zero
 from gnn.train.run import CHECKPOINT, Run, fresh, save, take_up
+from gnn.train.spread import Here, Spread
 from gnn.train.task import Action, PlacementEnv, Task
 
 Progress = Callable[[float, str], None]
@@ -53,35 +55,48 @@ class Trained:
     shape: NetworkShape
 
 
-def train(task: Task, plan: Plan, folder: Path, *, progress: Progress, seed: int, resume: bool = False) -> Trained:
-    """Train in `folder` (checkpoint, curve, weights); with `resume` go on from its checkpoint.
+def train(
+    task: Task,
+    plan: Plan,
+    folder: Path,
+    *,
+    progress: Progress,
+    seed: int,
+    resume: bool = False,
+    spread: Spread | None = None,
+) -> Trained:
+    """Train in `folder` (checkpoint, curve, weights); with `resume` go on from its checkpoint. `spread`: who plays
+    lessons and judges, this process if nobody; the result is the same.
 
     Raises InputError where there is nothing to resume or the plan is another one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     env = task.make(0)
     plan = dataclasses.replace(plan, learner=dataclasses.replace(plan.learner, seed=seed))
-    shape = NetworkShape(task.rule, env.form, plan.encoder, task.factors)
-    trainer = _Trainer(task, plan, env, folder, progress=progress, run=fresh(plan, shape, seed))
+    trainer = _Trainer(task, plan, env, folder, progress=progress, seed=seed)
+    trainer.spread = spread or trainer.spread
     if resume:
         trainer.resume()
     else:
         trainer.warm_up()
     trainer.explore()
-    return trainer.export(shape)
+    return trainer.export()
 
 
 class _Trainer:
     """The state of one call of `train`."""
 
     def __init__(
-        self, task: Task, plan: Plan, env: PlacementEnv, folder: Path, *, progress: Progress, run: Run
+        self, task: Task, plan: Plan, env: PlacementEnv, folder: Path, *, progress: Progress, seed: int
     ) -> None:
-        self.task, self.plan, self.env, self.folder, self.progress, self.run = task, plan, env, folder, progress, run
+        self.task, self.plan, self.env, self.folder, self.progress = task, plan, env, folder, progress
         self.begun = time.monotonic()
         self.saved = self.begun
         self.last: Losses | None = None
         self.violated: list[float] = []
+        self.shape = NetworkShape(task.rule, env.form, plan.encoder, task.factors)
+        self.run: Run = fresh(plan, self.shape, seed)
+        self.spread: Spread = Here()
 
     # --- the parts of a run
 
@@ -91,7 +106,9 @@ class _Trainer:
         """
         run, plan = self.run, self.plan
         self.progress(0.0, "lessons")
-        lessons = collect(self.env, plan, run.agent.rng, seeds=_seeds(run), over=lambda: self._over(_FOR_LESSONS))
+        teaching = Teaching(self.task, plan, self.env)
+        lessons = collect(teaching, run.first_seed, self.spread, lambda: self._over(_FOR_LESSONS))
+        run.counters.episodes += lessons.episodes
         for one in lessons.transitions:
             run.agent.remember(one)
         if lessons.seen:
@@ -119,9 +136,9 @@ class _Trainer:
                 self._save()
         self._save()
 
-    def export(self, shape: NetworkShape) -> Trained:
+    def export(self) -> Trained:
         """Judge what is there, and write the best weights as the service reads them."""
-        run = self.run
+        run, shape = self.run, self.shape
         if run.agent.updates > (run.curve[-1]["updates"] if run.curve else -1):
             self._judge()
         actor = Actor(shape)
@@ -192,12 +209,8 @@ class _Trainer:
     def _judge(self) -> None:
         """Play the validation worlds without noise, note how it went, and keep the weights if none were better."""
         run = self.run
-
-        def act(observation: Observation) -> Action:
-            action = run.agent.act(observation)
-            return self._rule(observation) if isinstance(action, Declined) else action
-
-        verdict = self.task.judge(act, self.plan.validation)
+        judging = Judging(self.task, self.shape, run.agent.actor.state_dict())
+        verdict = judged(judging, self.plan.validation, self.spread)
         if verdict.score > run.best_score:
             run.best_score = verdict.score
             run.best = {name: one.clone() for name, one in run.agent.actor.state_dict().items()}
@@ -254,8 +267,3 @@ class _Trainer:
 
     def _show(self) -> None:
         self.progress(self._gone(), f"{self.run.counters.questions} questions, best {self.run.best_score:+.4f}")
-
-
-def _seeds(run: Run) -> Iterator[int]:
-    while True:
-        yield run.next_seed()

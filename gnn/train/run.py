@@ -80,6 +80,12 @@ def save(run: Run, path: Path, told: Mapping[str, Any]) -> None:
     half.replace(path)
 
 
+def last_actor(path: Path) -> dict[str, torch.Tensor]:
+    """The actor's weights as they were when a checkpoint was written, the best or not."""
+    weights: dict[str, torch.Tensor] = torch.load(path, weights_only=True)["agent"]["actor"]
+    return weights
+
+
 def take_up(run: Run, path: Path, told: Mapping[str, Any]) -> None:
     """Go on from a checkpoint. Raises InputError where there is none, or where it was started with something else."""
     if not path.exists():
