@@ -43,7 +43,8 @@ def main(data: Path, trials_file: Path, budget: int, names: tuple[str, ...]) -> 
             done.append(trial)
             with trials_file.open("ab") as file:
                 file.write(orjson.dumps({"rule": name, "settings": trial.settings, "cost": trial.cost}) + b"\n")
-    TUNED.write_bytes(orjson.dumps(_summary(made), option=orjson.OPT_INDENT_2) + b"\n")
+    before = orjson.loads(TUNED.read_bytes()) if TUNED.is_file() else {}
+    TUNED.write_bytes(orjson.dumps(before | _summary(made), option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def read_trials(path: Path) -> dict[str, list[Trial]]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gnn.mix.replay import replay
+from gnn.mix.rules.market import MarketRule
 from gnn.mix.rules.plain import ByWeight
 from gnn.mix.rules.scored import NetworkAware, TargetLoad
 from gnn.mix.rules.theta import ThetaRule
@@ -69,6 +70,19 @@ SPACES: dict[str, Space] = {
     "weighted by room": Space(ByWeight("room"), {"power": (0.0, 6.0), "stay": (0.0, 1.0)}),
     "target load packing": Space(TargetLoad(), {"target": (0.2, 0.95)}),
     "network aware": Space(NetworkAware(), {"nearer_ms": (0.0, 60.0), "memory": (0, 1)}, frozenset({"memory"})),
+    "theta rule in room": Space(
+        MarketRule(),
+        {
+            "theta": (0.9, 1.4),
+            "stay": (0.0, 0.3),
+            "cold": (0.6, 1.0),
+            "room": (0.0, 0.2),
+            "memory": (0, 1),
+            "prior": (0.8, 3.0),
+            "target": (0.75, 1.0),
+        },
+        frozenset({"memory"}),
+    ),
 }
 
 
