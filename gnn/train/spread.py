@@ -7,6 +7,7 @@ round otherwise. Answers come in the order of what was asked.
 from __future__ import annotations
 
 import functools
+import socket
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from prewarm.domain import InputError
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+_ANSWERS_S = 5.0
 
 
 class Spread(Protocol):
@@ -53,8 +55,9 @@ class OverRay:
         except ImportError as absent:
             raise InputError("--ray needs Ray: pip install 'prewarm-fleet[ray]'") from absent
         try:
-            ray.init(address=address, log_to_driver=False, ignore_reinit_error=True)
-        except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
+            _probe(address)
+            ray.init(address=address, log_to_driver=False)
+        except (OSError, RuntimeError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"--ray {address}: no Ray cluster answers ({reason})") from error
         self._ray = ray
@@ -69,6 +72,21 @@ class OverRay:
         except self._ray.exceptions.RayTaskError as error:
             raise (error.cause or error) from error
         return answers
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._ray.shutdown()
+
+
+def _probe(address: str) -> None:
+    """Whether anybody listens; Ray itself would try for minutes. Raises OSError where not, ValueError where it is no
+    address. `auto` is looked up by Ray.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address != "auto":
+        if not colon or not port.isdecimal():
+            raise ValueError("give HOST:PORT, ray://HOST:PORT or auto")
+        socket.create_connection((host, int(port)), _ANSWERS_S).close()
 
 
 def _alone(work: Callable[[Any], Any], item: Any) -> Any:

@@ -25,10 +25,8 @@ def shipped(task: str) -> Path:
     return Path(gnn.__file__).parent / "models" / f"placement-{task}.npz"
 
 
-def seeds_of(text: str) -> list[int]:
-    """`0-9` or `0,3,7` or both. Raises InputError where it is neither, or a seed is not for evaluation."""
-    from gnn.train.seeds import EVALUATION
-
+def numbers_of(text: str) -> list[int]:
+    """`0-9` or `0,3,7` or both. Raises InputError where it is neither."""
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -36,6 +34,16 @@ def seeds_of(text: str) -> list[int]:
             found += range(int(first), int(last) + 1) if dash else [int(first)]
     except ValueError:
         raise InputError(f"--seeds {text!r}: give numbers and ranges, like 0-9 or 0,3,7") from None
-    if not found or not set(found) <= set(EVALUATION):
+    if not found:
+        raise InputError(f"--seeds {text!r}: there are none in it")
+    return found
+
+
+def seeds_of(text: str) -> list[int]:
+    """The same; raises InputError, too, where a seed is not for evaluation."""
+    from gnn.train.seeds import EVALUATION
+
+    found = numbers_of(text)
+    if not set(found) <= set(EVALUATION):
         raise InputError(f"--seeds {text!r}: evaluation seeds are {EVALUATION[0]} to {EVALUATION[-1]}")
     return found

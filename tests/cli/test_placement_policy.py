@@ -43,6 +43,8 @@ def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.Cap
     wrong = [
         (("train", "placement", "--task", "moon"), "'moon' is not one of fleet"),
         (("train", "placement", "--resume", "--out", str(tmp_path)), "no checkpoint to resume from"),
+        (("train", "placement", "--seeds", "one"), "give numbers and ranges"),
+        (("train", "placement", "--ray", "moon"), "--ray"),
         (("evaluate", "placement", "--seeds", "500"), "evaluation seeds are 0 to 99"),
         (("evaluate", "placement", "--seeds", "a-b"), "give numbers and ranges"),
         (("evaluate", "placement", "--weights", str(tmp_path / "none.npz")), "no weights"),
@@ -52,6 +54,22 @@ def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.Cap
         told = capsys.readouterr().err
         assert why in told
         assert told.count("\n") == 1
+
+
+@pytest.mark.slow  # judges four kinds of fleets several times
+def test_of_several_seeds_the_best_is_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="the learn extra is not installed")
+    told = ("train", "placement", "--minutes", "0.02", "--out", str(tmp_path), "--seeds", "1,2")
+    status = run(*told)
+    lines = capsys.readouterr().out.splitlines()
+    scores = [float(line.split()[1]) for line in lines if "validation_score" in line]
+    assert len(scores) == 2
+    assert lines[-1] == f"best: seed {1 + scores.index(max(scores))}"
+    assert status == (0 if max(scores) > 0 else 1)
+    for seed in ("1", "2"):
+        assert f"- seed: {seed}" in (tmp_path / seed / "placement-fleet.md").read_text()
+    assert run(*told, "--resume", "--json") in (0, 1)
+    assert [card["seed"] for card in json.loads(capsys.readouterr().out)] == [1, 2]
 
 
 @pytest.mark.slow  # judges four kinds of fleets several times

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Callable, Iterable
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +20,14 @@ pytest.importorskip("torch", reason="the learn extra is not installed")
 
 from gnn.train.lessons import Teaching, collect
 from gnn.train.loop import train
+from gnn.train.several import Training
 from gnn.train.spread import Here, OverRay, Spread
 from prewarm.domain import InputError
 from tests.gnn.train.test_loop import silent
 from tests.gnn.train.worlds import QUESTIONS, ContextTask, plan
+
+# Ray listens on every interface, and reads this once, when it is imported
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 class Sent:
@@ -69,23 +79,35 @@ def test_a_run_that_is_spread_ends_with_the_same_weights(tmp_path: Path) -> None
     assert {500, 501} <= set(spread.asked)  # judged there too
 
 
-def test_over_a_ray_cluster_too(tmp_path: Path, ray_address: str) -> None:
-    assert run(tmp_path / "here", None) == run(tmp_path / "there", OverRay(ray_address))
+def test_over_a_ray_cluster_too(tmp_path: Path, over_ray: OverRay) -> None:
+    assert over_ray.width == 2
+    assert run(tmp_path / "here", None) == run(tmp_path / "there", over_ray)
 
 
-def test_an_error_in_a_piece_over_ray_is_the_error(ray_address: str) -> None:
+def test_whole_runs_over_ray_write_what_they_write_here(tmp_path: Path, over_ray: OverRay) -> None:
+    products = over_ray.map(Training(ContextTask(), plan(questions=12), "prewarm train"), [3, 4])
+    for seed, product in zip((3, 4), products, strict=True):
+        product.write(tmp_path / str(seed))
+        here = train(ContextTask(), plan(questions=12), tmp_path / f"here{seed}", progress=silent, seed=seed)
+        assert (tmp_path / str(seed) / here.weights.name).read_bytes() == here.weights.read_bytes()
+        assert f"- seed: {seed}" in (tmp_path / str(seed) / "placement-contexts.md").read_text()
+        assert [entry["score"] for entry in product.curve] == [entry["score"] for entry in here.curve]
+
+
+def test_an_error_in_a_piece_over_ray_is_the_error(over_ray: OverRay) -> None:
     with pytest.raises(InputError, match="no good: 3"):
-        OverRay(ray_address).map(_refuses, [3])
+        over_ray.map(_refuses, [3])
 
 
 def _refuses(item: int) -> None:
     raise InputError(f"no good: {item}")
 
 
-def test_where_no_cluster_answers_one_line_says_so() -> None:
+@pytest.mark.parametrize(("address", "why"), [("127.0.0.1:1", "refused"), ("moon", "give HOST:PORT"), ("a:b", "give")])
+def test_where_no_cluster_answers_one_line_says_so(address: str, why: str) -> None:
     pytest.importorskip("ray", reason="the ray extra is not installed")
-    with pytest.raises(InputError, match=r"--ray 127\.0\.0\.1:1: no Ray cluster answers"):
-        OverRay("127.0.0.1:1")
+    with pytest.raises(InputError, match=f"--ray {address}: no Ray cluster answers.*{why}"):
+        OverRay(address)
 
 
 def test_without_ray_one_line_says_what_to_install() -> None:
@@ -99,9 +121,35 @@ def test_without_ray_one_line_says_what_to_install() -> None:
 
 
 @pytest.fixture(scope="module")
-def ray_address() -> Iterable[str]:
-    """A cluster of two processors on this machine."""
-    ray = pytest.importorskip("ray", reason="the ray extra is not installed")
-    context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield context.address_info["gcs_address"]
-    ray.shutdown()
+def over_ray() -> Iterator[OverRay]:
+    """A cluster of two processors, started as an operator would, and joined."""
+    pytest.importorskip("ray", reason="the ray extra is not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    start = ["start", "--head", "--block", "--node-ip-address=127.0.0.1", f"--port={port}", "--num-cpus=2"]
+    calm = ["--include-dashboard=false", "--disable-usage-stats", "--object-store-memory=200000000"]
+    cluster = subprocess.Popen(
+        [sys.executable, "-m", "ray.scripts.scripts", *start, *calm],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    spread = None
+    try:
+        spread = _joined(f"127.0.0.1:{port}")
+        yield spread
+    finally:
+        if spread is not None:
+            spread.close()
+        cluster.terminate()
+        cluster.wait(30)
+
+
+def _joined(address: str) -> OverRay:
+    """As soon as the cluster answers."""
+    for _ in range(60):
+        try:
+            return OverRay(address)
+        except InputError:
+            time.sleep(1.0)
+    return OverRay(address)
