@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the learn extra is not installed")
+pytest.importorskip("torch", reason="the learn extra is not installed")
+
+import torch
 
 from gnn.forms import Form
 from gnn.networks import Actor
