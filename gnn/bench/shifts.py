@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from gnn.guard.watch import Watch, begin, reason, seen
 from gnn.observation import Observation
 from gnn.published.kernel.layout import LOST_AT, NEXT_JOB, NOW, RUNNING, SLOTS, STARTING, WHOLE_GANGS, State
 from gnn.published.measure.build import build
+from gnn.published.measure.contest import simulator
+from gnn.published.measure.kept import seal
 from gnn.published.measure.observe import Observation as Seen
 from gnn.published.measure.observe import observe as read
 from gnn.published.measure.run import Answer
@@ -35,8 +38,9 @@ from gnn.published.policy.answer import answer
 from gnn.published.policy.columns import Columns, tuned_columns
 from gnn.published.policy.graph import observation
 from gnn.published.policy.look import choices, look
-from gnn.published.policy.shipped import WEIGHTS_FILE
+from gnn.published.policy.shipped import WEIGHTS_FILE, made_of
 from gnn.published.policy.teacher import lesson
+from gnn.published.rules.named import Rule, tuned
 from gnn.published.world.draw import WARM_UP_S, World
 from gnn.published.world.jobs import Jobs, draw_jobs
 from gnn.published.world.web import WebPlan
@@ -123,12 +127,16 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """A policy with the rule's columns. trained: whether it is the one that ships."""
+    """A policy with the columns of the rule that it is relative to. trained: whether it is the one that ships.
+
+    fallback: the rule that the guard hands over to, the best fixed one that was found, which is another.
+    """
 
     act: Act
     form: Form
     columns: Columns
     trained: bool
+    fallback: Rule = field(default_factory=tuned)
 
 
 def mind() -> Mind:
@@ -144,6 +152,14 @@ def mind() -> Mind:
         return told
 
     return Mind(taught, Form.RESIDUAL, columns, trained=False)
+
+
+def made_of_mind() -> str:
+    """Seal of the code and weights that decide what the guard sees in a run."""
+    here, learned_part = Path(__file__), Path(__file__).parents[1]
+    watched = [learned_part / "guard" / f"{name}.py" for name in ("features", "from_env")]
+    weights = [WEIGHTS_FILE] if WEIGHTS_FILE.exists() else []
+    return seal((), simulator().encode(), made_of(*weights).encode(), *(one.read_bytes() for one in (here, *watched)))
 
 
 def as_guarded(observed: Observation, age_s: float, start_s: float | None) -> Observation:
@@ -221,11 +237,13 @@ class GuardedPlay:
     def __call__(self, state: State, kind: int) -> Answer:
         """The answer to the pod that the state has stopped before."""
         columns, now = self.mind.columns, float(state["f"][0, NOW])
+        if self.handed_s is not None:
+            return Answer(self.mind.fallback.table[kind])
         rule = Answer(columns.table[kind])
         choice = choices(state) >= 2
         self.starts.see(state)
         looks = now >= WARM_UP_S and (not self.at or now - self.at[-1] >= LOOKED_EVERY_S)
-        if self.handed_s is not None or not (choice or looks):
+        if not (choice or looks):
             return rule
         state["weights"][0, kind] = rule.weights
         room, factors, ahead = look(state)
@@ -234,8 +252,9 @@ class GuardedPlay:
         lies = shift.kind if shift is not None and now >= shift.at_s else None
         shown = misled(observation(state, room, columns.values(kind, factors, ahead), seen=told), lies)
         action = self.mind.act(state, kind, ahead, shown)
-        strange = looks and self._look(as_guarded(shown, age_s, self.starts.median_s), action, now)
-        if strange or not choice:
+        if looks and self._look(as_guarded(shown, age_s, self.starts.median_s), action, now):
+            return Answer(self.mind.fallback.table[kind])
+        if not choice:
             return rule
         return answer(columns, self.mind.form, kind, action)
 

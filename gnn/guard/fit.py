@@ -1,7 +1,9 @@
-"""A detector from runs in which all was as it was trained for: half of them to fit, the other half for the limit.
+"""A detector from runs in which all was as it was trained for: a quarter of them to fit, a quarter for the readings'
+units, the other half for the limit.
 
 Runs, not rows, are exchangeable: what one run shows in a minute depends on the minute before. So the limit is the
-conformal one of each held-out run's largest level.
+conformal one of each held-out run's largest level. A reading's unit is its largest in runs that were not fitted: in
+those that were, the columns' own peaks bound it, and what rarely moves would then set the limit of all readings.
 """
 
 from __future__ import annotations
@@ -48,15 +50,15 @@ class Fit:
 
 
 def fit(streams: Sequence[Stream], rng: np.random.Generator, settings: Fit | None = None) -> Detector:
-    """The detector. Raises InputError where there are not two runs."""
+    """The detector. Raises InputError where there are not three runs."""
     told = settings or Fit()
-    if len(streams) < 2:
-        raise InputError(f"guard: at least two runs are needed, are {len(streams)}")
-    order = rng.permutation(len(streams))
-    fitted = [streams[at] for at in order[: max(1, len(streams) // 3)]]
-    apart = [streams[at] for at in order[len(fitted) :]]
+    if len(streams) < 3:
+        raise InputError(f"guard: at least three runs are needed, are {len(streams)}")
+    mixed = [streams[at] for at in rng.permutation(len(streams))]
+    quarter = max(1, len(streams) // 4)
+    fitted, scaled, apart = mixed[:quarter], mixed[quarter : 2 * quarter], mixed[2 * quarter :]
     raw = _raw(fitted, rng, told)
-    usual = np.maximum(np.median([largest(raw, one) for one in fitted], axis=0), 1e-9)
+    usual = np.maximum(np.max([largest(raw, one) for one in scaled], axis=0), 1e-9)
     peaks = np.array([largest(raw, one) for one in apart])  # (runs, r)
     limit = threshold((peaks / usual).max(axis=1), told.rate)
     if not np.isfinite(limit):  # too few runs for the rate: the largest seen, and the rate that it stands for

@@ -107,8 +107,8 @@ def test_a_detector_is_read_as_it_was_written(detector: Detector, tmp_path: Path
 
 def test_few_runs_state_the_rate_that_they_can_stand_for() -> None:
     small = fit([some_stream(seed) for seed in range(30)], np.random.default_rng(0), Fit(rate=0.01))
-    assert float(small.rate) == pytest.approx(1 / 21)
-    with pytest.raises(InputError, match="two runs"):
+    assert float(small.rate) == pytest.approx(1 / 17)
+    with pytest.raises(InputError, match="three runs"):
         fit([some_stream(0)], np.random.default_rng(0))
 
 
