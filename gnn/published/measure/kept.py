@@ -46,12 +46,12 @@ class Kept:
         self.path = path
         self.computed_s = self.fresh_s = 0.0
         self._lines: dict[str, tuple[Reading, float]] = {}
-        if path is not None and path.is_file():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                self._take(line)
+        self._read_to = 0
 
     def of(self, key: str, make: Callable[[], Reading]) -> Reading:
         """The reading of a key; made and written down where there is none. An empty key is never kept."""
+        if key not in self._lines:
+            self._read_on()
         if key in self._lines:
             reading, took_s = self._lines[key]
         else:
@@ -72,9 +72,18 @@ class Kept:
             with self.path.open("ab", buffering=0) as file:
                 file.write(f"\n{line}\n".encode())
 
-    def _take(self, line: str) -> None:
-        try:
-            found = json.loads(line)
-            self._lines[found["key"]] = found["reading"], float(found["seconds"])
-        except (ValueError, KeyError, TypeError):
-            pass  # a line that was cut off is a run that was not finished
+    def _read_on(self) -> None:
+        """What has been written since, by other processes too; a line that was cut off is a run that was not ended."""
+        if self.path is None or not self.path.is_file():
+            return
+        with self.path.open("rb") as file:
+            file.seek(self._read_to)
+            found = file.read()
+        whole = found.rfind(b"\n") + 1
+        self._read_to += whole
+        for line in found[:whole].splitlines():
+            try:
+                told = json.loads(line)
+                self._lines[told["key"]] = told["reading"], float(told["seconds"])
+            except (ValueError, KeyError, TypeError):
+                continue

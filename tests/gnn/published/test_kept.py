@@ -29,6 +29,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert Kept(file).of("b", lambda: {"value": 9.0}) == {"value": 8.0}
 
 
+def test_what_another_process_read_meanwhile_is_not_read_again(tmp_path: Path) -> None:
+    mine, other = Kept(tmp_path / "kept.jsonl"), Kept(tmp_path / "kept.jsonl")
+    mine.of("a", partial(dict, value=1.0))
+    assert other.of("a", partial(dict, value=2.0)) == {"value": 1.0}
+    other.of("b", partial(dict, value=3.0))
+    assert mine.of("b", partial(dict, value=4.0)) == {"value": 3.0}
+
+
 def test_seconds_are_those_of_the_run_that_was_made(tmp_path: Path) -> None:
     first = Kept(tmp_path / "kept.jsonl")
     first.of("a", lambda: {"value": float(np.linalg.norm(np.ones((600, 600)) @ np.ones((600, 600))))})
