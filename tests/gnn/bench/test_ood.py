@@ -25,9 +25,10 @@ from gnn.bench.shifts import (
 from gnn.guard.detector import Detector
 from gnn.guard.features import names
 from gnn.guard.fit import Fit, fit
-from gnn.published.kernel.layout import NOW
-from gnn.published.measure.run import drive
+from gnn.published.kernel.layout import NOW, State
+from gnn.published.measure.run import Answer, drive
 from gnn.published.policy.worlds import load_world
+from gnn.published.rules.named import tuned
 from gnn.published.world.draw import World
 from tests.gnn.fleets import some_observation
 
@@ -146,6 +147,27 @@ def test_the_guard_sees_a_cluster_go_and_hands_over(detector: Detector, world: W
     looked = len(play.at)
     drive(begun(world, MIND.columns, None), play, until_s=300.0)
     assert len(play.at) == looked  # the rule decides, and nobody looks any more
+
+
+def test_what_is_handed_over_is_handed_to_the_best_tuned_rule(detector: Detector, world: World) -> None:
+    shift = Shifted(Shift.LOST, AT)
+    play = GuardedPlay(MIND, Telling(shift), detector, names(MIND.columns.names))
+    answers: list[tuple[bool, int, Answer]] = []
+
+    def told(state: State, kind: int) -> Answer:
+        said = play(state, kind)
+        answers.append((play.handed_s is not None, kind, said))
+        return said
+
+    drive(begun(prepared(world, shift), MIND.columns, shift), told, until_s=AT + 120.0)
+    after = [(kind, said) for handed, kind, said in answers if handed]
+    assert len({kind for kind, _ in after}) > 1
+    assert all((said.weights == tuned().table[kind]).all() and said.residual is None for kind, said in after)
+    assert not any(
+        said.residual is None and (said.weights == tuned().table[0]).all()
+        for done, kind, said in answers
+        if not done and kind == 0
+    )
 
 
 def run_of(kind: Shift | None, handed_s: float | None, ours: float = 60.0, rule: float = 60.0) -> Run:
