@@ -54,6 +54,8 @@ CAUGHT_S, AFTER_S = 300.0, 1_200.0
 CALM_FROM = 100
 """Seeds of runs without a shift are apart from those with one."""
 SHIPPED = "shipped"
+TOLD_ONLY = (Shift.STALE, Shift.MISSING, Shift.LYING)
+"""Shifts of what is told, not of the world."""
 _STREAM = 727
 
 Told = Callable[[float, str], None]
@@ -131,9 +133,9 @@ def goals_of(runs: Sequence[Run], *, trained: bool) -> list[Goal]:
 def one_run(policy: Mind, detector: Detector, kind: Shift | None, seed: int, kept: Kept | None = None) -> Run:
     """The guarded policy and the rule in the same world. kept: readings of earlier ones, by the shipped detector."""
     kept = kept or Kept(None)
-    run = f"{kind}:{seed}"
-    ours = kept.of(f"{_seal(guarded_seal())}:{run}", partial(_guarded, policy, detector, kind, seed))
-    rule = kept.of(f"{_seal(policy.fallback.table)}:{run}", partial(_ruled, policy, kind, seed))
+    ours = kept.of(f"{_seal(guarded_seal())}:{kind}:{seed}", partial(_guarded, policy, detector, kind, seed))
+    real = None if kind in TOLD_ONLY else kind  # what the rule, which reads the truth, meets
+    rule = kept.of(f"{_seal(policy.fallback.table)}:{real}:{seed}", partial(_ruled, policy, real, seed))
     handed = ours["handed_s"]
     return Run(kind, None if handed is None else float(handed), str(ours["why"]), _after(ours), _after(rule))
 
