@@ -1,8 +1,10 @@
 """`prewarm bench serverless-mix`: what placements of warm instances cost in ten simulated days (W11).
 
 Everything here is simulated: public marginals and exemplars, a made-up fleet. All policies get the same forecasts and
-are played by the same rules. The regret split says what lies between a policy and the bound: knowing what will happen,
-knowing where calls come from, knowing the callers' mix, and deciding well with what can be seen.
+are played by the same rules; a second table has rules with forecasts of their own. The regret split says what lies
+between a policy and the bound: knowing what will happen, knowing where calls come from, knowing the callers' mix, and
+deciding well with what can be seen. How much the last can be is said by what the best sets of pools would be expected
+to cost with the same forecasts and the true mix, beside what the tuned rule paid for the same functions.
 """
 
 from __future__ import annotations
@@ -13,23 +15,25 @@ from pathlib import Path
 
 import numpy as np
 
-from gnn.mix.bound.dual import lower_bound
-from gnn.mix.bound.foresight import RollingHorizon, planned
-from gnn.mix.bound.knowledge import foretold, outcome, placed, traced
+from gnn.bench.mix_day import FORETOLD, GROUPS, OUTCOME, PLACED, WorldDay
+from gnn.mix.bound.foresight import RollingHorizon
 from gnn.mix.expected.chances import cache_folder, exemplar_chances
-from gnn.mix.replay import Outcome, replay
-from gnn.mix.rules.table import RULE, plain_rules, tuned_rules
-from gnn.mix.state import Policy
-from gnn.mix.world.draw import EVALUATION_SEEDS, World, draw_world
-from gnn.mix.world.source import Side, Source, read_source
+from gnn.mix.policy.played import LEARNED
+from gnn.mix.replay import Outcome
+from gnn.mix.rules.table import MARKET, RULE
+from gnn.mix.world.draw import EVALUATION_SEEDS
+from gnn.mix.world.source import Source, read_source
+from gnn.published.measure.kept import Kept
 from prewarm.bench.result import BenchResult, Goal, Row, installed_versions
-from prewarm.domain import Float32Array, FloatArray, PrewarmError
+from prewarm.domain import FloatArray, PrewarmError
 
 QUICK_SEEDS = 2
 GOAL, STRETCH = 0.06, 0.09
 RESAMPLES = 5_000
-OUTCOME, PLACED, FORETOLD = "clairvoyant", "clairvoyant placement, same forecasts", "same, knowing the mix only"
 BOUND = "bound"
+
+READINGS = "serverless-mix.jsonl"
+"""In the cache folder: what was read of each world, so that a bench that was stopped goes on."""
 
 Told = Callable[[float, str], None]
 
@@ -53,30 +57,20 @@ def run(data_dir: Path, *, seed: int, quick: bool = False, plot: Path | None = N
     source = read_source(data_dir)
     seeds = EVALUATION_SEEDS[:QUICK_SEEDS] if quick else EVALUATION_SEEDS
     chances = exemplar_chances(source, cache_folder(), lambda share: progress(0.1 * share, "forecasts"))
-    found: dict[str, list[Outcome]] = {}
-    bounds: list[float] = []
+    kept = Kept(cache_folder() / READINGS)
+    days = []
     for number, world_seed in enumerate(seeds):
         progress(0.1 + 0.9 * number / len(seeds), f"world {world_seed}")
-        world = draw_world(source, Side.EVALUATION, world_seed)
-        called = chances[world.functions.series]
-        bounds.append(lower_bound(world).value)
-        for policy in contenders(world, called):
-            found.setdefault(policy.name, []).append(replay(world, called, policy))
-    measured = [Measured(name, tuple(outcomes)) for name, outcomes in found.items()]
-    check_bounds(np.array(bounds), measured)
-    return _result(source, seed, np.array(bounds), {one.name: one for one in measured})
-
-
-def contenders(world: World, called: Float32Array) -> Sequence[Policy]:
-    """Every policy of the table, worst informed first, for one world."""
-    return (
-        *plain_rules(),
-        *tuned_rules(),
-        RollingHorizon(),
-        planned(world, foretold(world, called), FORETOLD),
-        planned(world, placed(world, called), PLACED),
-        planned(world, traced(world, outcome(world)), OUTCOME),
-    )
+        days.append(WorldDay(source, chances, world_seed, kept).read())
+    measured = [Measured(name, tuple(day.outcomes[name] for day in days)) for name in days[0].outcomes]
+    bounds = np.array([day.bound for day in days])
+    check_bounds(bounds, measured)
+    result = _result(source, seed, bounds, {one.name: one for one in measured})
+    result.rows.extend(_left_rows(np.array([day.left for day in days])))
+    rule = next(one for one in measured if one.name == RULE).costs
+    owns = {key: Measured(key[0], tuple(day.own[key] for day in days)) for key in days[0].own}
+    result.rows.extend(_own_row(key, one, rule) for key, one in owns.items())
+    return result
 
 
 def check_bounds(bounds: FloatArray, measured: Sequence[Measured]) -> None:
@@ -109,11 +103,14 @@ def goals_of(learned: Measured | None, rule: FloatArray, clairvoyant: FloatArray
 
 def _result(source: Source, seed: int, bounds: FloatArray, measured: Mapping[str, Measured]) -> BenchResult:
     rule = measured[RULE].costs
+    market = measured[MARKET].costs
     rows = [_row(one, rule, bounds, seed) for one in measured.values()]
+    for one, row in zip(measured.values(), rows, strict=True):
+        row["gain on rule in room %"] = 100.0 * float(1.0 - one.costs.sum() / market.sum())
     rows.append(_bound_row(bounds, rule, rows[0]))
     rows.extend(_split(bounds, measured))
     versions = installed_versions(("prewarm-fleet", "lightgbm", "numba", "numpy"))
-    goals = goals_of(None, rule, measured[PLACED].costs, seed)
+    goals = goals_of(measured.get(LEARNED), rule, measured[PLACED].costs, seed)
     return BenchResult("serverless-mix", seed, dict(source.sha256), versions, rows, goals)
 
 
@@ -135,9 +132,29 @@ def _bound_row(bounds: FloatArray, rule: FloatArray, like: Row) -> Row:
 
 def _split(bounds: FloatArray, measured: Mapping[str, Measured]) -> list[Row]:
     """Mean J from the bound up to the tuned rule, each step beside the one before."""
-    names = (OUTCOME, PLACED, FORETOLD, RollingHorizon().name, RULE)
+    names = [name for name in (OUTCOME, PLACED, FORETOLD, RollingHorizon().name, LEARNED, MARKET) if name in measured]
+    names.append(RULE)
     costs = [float(bounds.mean()), *(float(measured[name].costs.mean()) for name in names)]
     return [
         {"regret split": name, "J": cost, "step": cost - before, "step % of rule": 100.0 * (cost - before) / costs[-1]}
-        for name, cost, before in zip((BOUND, *names), costs, costs[:1] + costs[:-1], strict=True)
+        for name, cost, before in zip([BOUND, *names], costs, costs[:1] + costs[:-1], strict=True)
     ]
+
+
+def _left_rows(left: FloatArray) -> list[Row]:
+    """left: (worlds, 2, 2) as `left_to_gain`; means over worlds."""
+    means = left.mean(axis=0)
+    return [
+        {
+            "functions that never need two instances": name,
+            "best sets expected": float(best),
+            "tuned rule paid": float(paid),
+            "left to gain %": 100.0 * float(1.0 - best / paid),
+        }
+        for name, (best, paid) in zip(GROUPS, means, strict=True)
+    ]
+
+
+def _own_row(name: tuple[str, str], one: Measured, rule: FloatArray) -> Row:
+    gain = 100.0 * float(1.0 - one.costs.sum() / rule.sum())
+    return {"policy with its own forecast": name[0], "forecast": name[1], "J": float(one.costs.mean()), "gain %": gain}

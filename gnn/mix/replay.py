@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,6 +125,18 @@ class Day:
             conditions.room_gb[before],
             self.warm,
         )
+
+    def skip(self, until: int) -> None:
+        """Hear the minutes up to this one as if nobody had served them; each function's calls come from its callers."""
+        hits = self._world.hits
+        for minute in range(self.minute, until):
+            at = slice(*hits.first[minute : minute + 2])
+            self._teller.hear(hits.row[at], hits.calls[at], hits.need[at], hits.origin[at])
+        self.minute = until
+
+    def move(self, delay_s: FloatArray) -> None:
+        """From now on the clusters are so far apart, (c, c), and everybody knows."""
+        self._maps, self.site = Maps.of(delay_s), replace(self.site, delay_s=delay_s)
 
     def play(self, plan: Int32Array) -> FloatArray:
         """Play the coming minute with `plan` (n, c); what it cost each function, (n, 4) in the units of `LEDGER`."""

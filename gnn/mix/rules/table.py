@@ -10,12 +10,14 @@ from typing import Any
 
 import orjson
 
+from gnn.mix.rules.market import MarketRule
 from gnn.mix.rules.plain import AllLocal, AtRandom, ByWeight, CheapestFirst, Duplicated, OnePool
 from gnn.mix.rules.scored import NetworkAware, QueueingSplit, Spreading, TargetLoad
 from gnn.mix.rules.theta import ThetaRule
 from gnn.mix.state import Policy
 
 RULE = "theta rule, tuned"
+MARKET = "theta rule in room, tuned"
 _TUNED = Path(__file__).with_name("tuned.json")
 
 
@@ -52,6 +54,12 @@ def tuned_rules() -> tuple[Policy, ...]:
 def tuned_theta() -> ThetaRule:
     """The fixed rule as tuned: what a learned policy stands beside."""
     rule: ThetaRule = _tuned(ThetaRule(), "theta rule")
+    return rule
+
+
+def tuned_market() -> MarketRule:
+    """The same rule whose plans are made to fit the room, tuned likewise: what action zero of the policy is."""
+    rule: MarketRule = _tuned(MarketRule(), "theta rule in room")
     return rule
 
 

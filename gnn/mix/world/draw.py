@@ -17,6 +17,7 @@ WARM_UP_MIN = 10
 FUNCTIONS = 2_000
 CLUSTERS = 5
 EVALUATION_SEEDS = tuple(range(10))
+_WHOLE_DAY = slice(None)
 _SIDE_CODE = {Side.TRAINING: 1, Side.EVALUATION: 2}
 
 
@@ -41,12 +42,22 @@ class World:
         return int(self.calls.shape[1])
 
 
-def draw_world(source: Source, side: Side, seed: int, *, functions: int = FUNCTIONS, clusters: int = CLUSTERS) -> World:
-    """The world of `seed` on one side of the division; the two sides share no exemplar and no draw."""
+def draw_world(
+    source: Source,
+    side: Side,
+    seed: int,
+    *,
+    functions: int = FUNCTIONS,
+    clusters: int = CLUSTERS,
+    span: slice = _WHOLE_DAY,
+) -> World:
+    """The world of `seed` on one side of the division; the two sides share no exemplar and no draw. span: minutes of
+    the day that are drawn, from midnight's waves on, for fleets of which a whole day would not fit into memory.
+    """
     rng = np.random.default_rng([_SIDE_CODE[side], seed, functions, clusters])
     fleet = draw_fleet(source.node_mib, clusters, rng)
     drawn = draw_functions(source, side, functions, fleet.share, rng)
-    calls = source.counts[drawn.series]
+    calls = source.counts[drawn.series, span]
     hits = draw_hits(calls, drawn, fleet.peak_min, rng)
     memory = drawn.memory_gb[hits.row] * hits.need
     need_gb = np.add.reduceat(np.r_[memory, 0.0], np.minimum(hits.first[:-1], len(memory)))
