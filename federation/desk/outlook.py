@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from federation.desk.desk import FleetDesk
 from federation.desk.mixed import Mixed
+from federation.desk.pace import keep_pace
 from federation.desk.wanted import TAKES_WORK, work_in
 from federation.nodes.foresee import foresee
 from federation.nodes.outlook import Outlook, distance, outlook_of
@@ -53,6 +54,7 @@ class Outlooks:
 
     async def run(self) -> None:
         """For ever; a round that fails is logged, and the mix stays as it was."""
+        keep_pace()
         try:
             while True:
                 try:

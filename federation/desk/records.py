@@ -171,7 +171,7 @@ def _keep_promised(connection: Connection, made: Decision, rows: list[Reservatio
 
 def _reservation(claim: Claim) -> Reservation:
     requests, gpu = claim.shape
-    shape = {"requests": dict(requests), "gpu": asdict(gpu)}
+    shape = {"requests": dict(requests), "gpu": {"count": gpu.count, "milli": gpu.milli, "models": gpu.models}}
     counts = {"instances": claim.instances, "base": claim.base, "priority": claim.priority}
     return Reservation(claim.id, claim.cluster, claim.workload, shape=shape, until=claim.until, **counts)
 

@@ -161,4 +161,6 @@ def _joined(nodes: Sequence[Nodes], mix: Mix) -> tuple[Rows, FloatArray]:
 
 def _widened(rows: Rows, gpus: int) -> Rows:
     more = gpus - rows.gpu.shape[1]
+    if not more:
+        return rows
     return Rows(rows.cpu, rows.memory, rows.model, np.pad(rows.gpu, ((0, 0), (0, more))))

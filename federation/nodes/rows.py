@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -82,6 +83,7 @@ def rows_of(nodes: Nodes, models: tuple[str, ...]) -> Rows:
     )
 
 
+@lru_cache(maxsize=4_096)
 def model_of(kind: NodeClass) -> str | None:
     """The GPU model that a kind of node names, None where it names none."""
     return next((value for name in GPU_MODEL_LABELS if (value := kind.label(name)) is not None), None)

@@ -35,7 +35,8 @@ class Kinds:
 class Case:
     """One workload before one fleet at one moment.
 
-    accepts: (S,) states of nodes that accept it. each: (N,) instances that one node of the row takes. reached: (C,)
+    accepts: (S,) states of nodes that accept it. room: (S,) instances that one node of the state takes; each: (N,) the
+    same of rows. reached: (C,)
     clusters that have a row which accepts it. before: (C,) instances wanted there by the last decision; gone: (C,)
     clusters that are lost with all that ran there; back: where the workload counts as being at home. occupied, ready:
     (C,) instances that hold room, and that are ready.
@@ -51,6 +52,7 @@ class Case:
     ask: Ask
     kinds: Kinds
     accepts: BoolArray
+    room: IntArray
     each: IntArray
     reached: BoolArray
     before: IntArray

@@ -44,6 +44,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         ask=ask,
         kinds=kinds,
         accepts=accepts,
+        room=room,
         each=each,
         reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(accepts[fleet.numbers]),
         before=before,

@@ -71,16 +71,25 @@ class Changes:
     def best(self, fleet: FleetColumns, workload: Workload, able: BoolArray) -> FloatArray | None:
         """The highest gain over the rows of each cluster that take an instance, (C,); -inf where none does.
 
-        None where some cluster has such rows and not one of them is judged: then none can be compared.
+        able: (S,) states that take one. None where some cluster has such rows and not one of them is judged: then none
+        can be compared.
         """
-        found = self.of(fleet, workload)
-        known = able & ~np.isnan(found)
-        if not np.array_equal(known, able) and (fleet.any_row(able) & ~fleet.any_row(known)).any():
-            return None
-        return fleet.highest(np.where(known, found, -np.inf), none=-np.inf)
+        found = self._of_states(fleet, workload)
+        lacking = able & np.isnan(found)
+        if lacking.any():
+            rows, known = able[fleet.numbers], (able & ~lacking)[fleet.numbers]
+            if (fleet.any_row(rows) & ~fleet.any_row(known)).any():
+                return None
+        gains = np.where(able & ~lacking, found, -np.inf)
+        return fleet.highest(gains[fleet.numbers], none=-np.inf)
 
     def of(self, fleet: FleetColumns, workload: Workload) -> FloatArray:
         """Gain on one node of each row, (N,); NaN where nobody judged it yet or it does not fit."""
+        by_row: FloatArray = self._of_states(fleet, workload)[fleet.numbers]
+        return by_row
+
+    def _of_states(self, fleet: FleetColumns, workload: Workload) -> FloatArray:
+        """The same by state, (S,)."""
         states = len(self._followed(fleet).states)
         shape = shape_of(workload.requests, workload.gpu)
         known = self._gains.pop(shape, np.zeros(0))
@@ -93,8 +102,7 @@ class Changes:
         self._keep(shape, known)
         if len(known) < states:
             known = np.concatenate([known, np.full(states - len(known), np.nan)])
-        by_row: FloatArray = known[fleet.numbers]
-        return by_row
+        return known
 
     def missing(self, fleet: FleetColumns, shapes: Iterable[Shape]) -> Task | None:
         """The next piece of what is not judged for these shapes over this fleet, in their order; None: all is."""

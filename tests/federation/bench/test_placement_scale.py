@@ -1,13 +1,18 @@
 """The large fleet is what it says it is, and the benchmark measures decisions that were really taken."""
 
+import asyncio
 import os
 from pathlib import Path
 
+import aiohttp
 import numpy as np
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from federation.bench.large_fleet import CLUSTERS, NODES_EACH, LargeFleet, large_fleet
 from federation.bench.openb import read_nodes, read_pods, typical_mix
+from federation.bench.placement_http import CONNECTIONS, Asker, due_s
 from federation.bench.placement_scale import START, measure
 from federation.snapshot import CPU, GPU_WHOLE
 from prewarm.domain import InputError
@@ -86,3 +91,35 @@ def test_decisions_are_measured_and_room_is_held(world: LargeFleet) -> None:
 def test_without_the_trace_it_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"openb_node_list_all_node\.csv: not found"):
         read_nodes(tmp_path)
+
+
+async def test_at_an_offered_rate_the_wait_for_a_connection_counts_and_nobody_waits_to_ask() -> None:
+    """A service that takes 40 ms: eight connections that never pause see 40 ms; requests that come at once wait."""
+
+    async def slow(_: web.Request) -> web.Response:
+        await asyncio.sleep(0.04)
+        return web.Response(status=503)
+
+    app = web.Application()
+    app.router.add_post("/", slow)
+    async with (
+        TestServer(app) as server,
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=CONNECTIONS)) as session,
+    ):
+        asker = Asker(session, str(server.make_url("/")), [b"{}"])
+        steady = await asker.without_pause(2 * CONNECTIONS)
+        burst = await asker.at_rate(100.0, [0.0] * (2 * CONNECTIONS))
+    assert steady.failed == burst.failed == len(steady.ms) == len(burst.ms) == 2 * CONNECTIONS
+    assert np.median(steady.ms) >= 40
+    assert (burst.ms >= 79).sum() >= CONNECTIONS  # the second half had to wait for the first
+    assert steady.row()["through the API"] == "8 connections, never pause"
+    assert burst.row()["through the API"] == "8 connections, offered 100/s"
+
+
+def test_requests_come_by_chance_at_the_rate() -> None:
+    at = np.array(due_s(200.0, 50.0, np.random.default_rng(1)))
+    assert len(at) == pytest.approx(10_000, rel=0.03)
+    assert (np.diff(at) >= 0).all()
+    assert at[-1] < 50
+    gaps = np.diff(at)
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.05)  # exponential, not a metronome

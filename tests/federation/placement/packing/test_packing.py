@@ -214,7 +214,7 @@ def _impatient() -> Changes:
 def test_what_is_not_judged_is_left_out_until_somebody_has_judged_it_elsewhere() -> None:
     changes, half = _impatient(), workload(asks={"cpu": "1", "memory": "1Gi"}, gpu=HALF)
     columns = follow(fleet(_gpu_cluster("a", (1000,), (500,)), _gpu_cluster("b", (1000,))))
-    every = np.ones(3, dtype=np.bool_)
+    every = np.ones(2, dtype=np.bool_)  # states: a whole GPU free, which both clusters have, and half of one
     assert changes.best(columns, half, every) is None
     assert changes.behind == {shape_of(half.requests, HALF)}
     task = changes.missing(columns, changes.shapes)
@@ -227,11 +227,13 @@ def test_what_is_not_judged_is_left_out_until_somebody_has_judged_it_elsewhere()
     assert best.tolist() == [500.0, -500.0]
     # a new state in a cluster that has a judged one is left out, and counts for nothing
     more = follow(fleet(_gpu_cluster("a", (1000,), (700,)), _gpu_cluster("b", (1000,))), columns)
+    every = np.ones(3, dtype=np.bool_)
     best = changes.best(more, half, every)
     assert best is not None
     assert best.tolist() == [-500.0, -500.0]
     # a cluster that cannot take it is no reason to be silent
     assert changes.best(more, half, np.zeros(3, dtype=np.bool_)) is not None
+    every = np.ones(4, dtype=np.bool_)
     only = follow(fleet(_gpu_cluster("a", (700,), (600,)), _gpu_cluster("b", (1000,))), more)
     assert changes.best(only, half, every) is None
 
