@@ -34,6 +34,8 @@ GPU_WHOLE = 1_000
 """Thousandths of one GPU."""
 ARCH_LABEL = "kubernetes.io/arch"
 OS_LABEL = "kubernetes.io/os"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+"""Never part of a node's class, which it would make unique; see `Nodes.hosts`."""
 
 
 def frozen(mapping: Mapping[Key, Value] | None = None) -> Mapping[Key, Value]:
@@ -80,7 +82,7 @@ class Nodes:
     requested counts every pod bound there that has not ended. used: (g, 2) CPU and memory in use, NaN where unknown or
     stale. gpu_free: (g, D) free thousandths of each GPU, highest first, D = 0 where there are none. schedulable: (g,)
     ready, not cordoned and every field readable; other rows are kept so that totals are true. names: of the nodes in
-    each row, None for a summary.
+    each row, None for a summary. hosts: the host name label of nodes for which it is not their name.
     """
 
     resources: tuple[str, ...]
@@ -93,6 +95,7 @@ class Nodes:
     gpu_free: Int16Array
     schedulable: BoolArray
     names: tuple[tuple[str, ...], ...] | None = None
+    hosts: Mapping[str, str] = field(default_factory=frozen)
 
     def __len__(self) -> int:
         return len(self.count)

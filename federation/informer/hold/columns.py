@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from federation.informer.hold.table import NodeTable
-from federation.snapshot import BASE_RESOURCES, GPU_WHOLE, Int16Array, NodeClass, Nodes
+from federation.snapshot import BASE_RESOURCES, GPU_WHOLE, Int16Array, NodeClass, Nodes, frozen
 from prewarm.domain import FloatArray, Int32Array, IntArray
 
 GPU = "nvidia.com/gpu"
@@ -78,6 +78,7 @@ class Columns:
             gpu_free=_gpu_free(allocatable[first], requested[first], order),
             schedulable=schedulable[first],
             names=_names(names, sorting, starts),
+            hosts=frozen(table.hosts),
         )
         _freeze(nodes)
         return Built(nodes, table.generation, pods_known, _next_stale(table.used_at[rows], now, usage_stale_s))

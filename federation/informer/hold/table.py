@@ -37,6 +37,8 @@ class NodeTable:
         self.unreadable_pods: Int32Array = np.zeros(_ROWS, dtype=np.int32)
         self.unreadable: dict[str, str] = {}
         """Nodes of which a field cannot be read, and which."""
+        self.hosts: dict[str, str] = {}
+        """Host name labels of nodes for which it is not their name."""
         self.generation = 0
         """Changes whenever anything does."""
         self.membership = 0
@@ -58,7 +60,10 @@ class NodeTable:
         self.present[row] = after is not None
         self.open[row] = after is not None and after.closed is None
         self.unreadable.pop(name, None)
+        self.hosts.pop(name, None)
         if after is not None:
+            if after.host is not None and after.host != name:
+                self.hosts[name] = after.host
             self.class_of[row] = self._class(after.node_class)
             for resource, amount in after.allocatable:
                 column = self._column(resource)

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from federation.informer.read.shape import Raw, labels_of, part, parts, text
 from federation.quantity import QuantityError, offered
-from federation.snapshot import BASE_RESOURCES, NodeClass, Taint
+from federation.snapshot import BASE_RESOURCES, HOSTNAME_LABEL, NodeClass, Taint
 
-HOSTNAME_LABEL = "kubernetes.io/hostname"
 NOT_READY_TAINTS = frozenset(
     {
         "node.kubernetes.io/not-ready",
@@ -30,25 +29,29 @@ _VOLUMES = "attachable-volumes-"
 
 
 class NodeFacts(NamedTuple):
-    """Class, amounts by resource, and why it takes nothing (None where it does). `readable`: every field was."""
+    """Class, amounts by resource, and why it takes nothing (None where it does). `readable`: every field was.
+
+    host: its host name label, None where it has none.
+    """
 
     node_class: NodeClass
     allocatable: tuple[tuple[str, int], ...]
     closed: str | None
     readable: bool = True
+    host: str | None = None
 
 
 def read_node(raw: Raw) -> NodeFacts:
     """The facts of one Node object."""
     taints = _taints(raw)
-    node_class = NodeClass(
-        tuple(sorted((key, value) for key, value in labels_of(raw).items() if key != HOSTNAME_LABEL)), taints
-    )
+    labels = dict(labels_of(raw))
+    host = labels.pop(HOSTNAME_LABEL, None)
+    node_class = NodeClass(tuple(sorted(labels.items())), taints)
     try:
         allocatable = _allocatable(part(part(raw, "status"), "allocatable"))
     except QuantityError as error:
-        return NodeFacts(node_class, (), str(error), readable=False)
-    return NodeFacts(node_class, allocatable, _closed(raw, taints))
+        return NodeFacts(node_class, (), str(error), readable=False, host=host)
+    return NodeFacts(node_class, allocatable, _closed(raw, taints), host=host)
 
 
 def _allocatable(raw: Raw) -> tuple[tuple[str, int], ...]:

@@ -33,7 +33,7 @@ def future_fill(case: Case) -> FloatArray:
 
 def _best(case: Case, changes: Changes | None) -> FloatArray | None:
     """The best gain over the nodes of each cluster that take an instance, (C,); -inf where none does; None unknown."""
-    return None if changes is None else changes.best(case.fleet, case.workload, case.room > 0)
+    return None if changes is None else changes.best(case.fleet, case.workload, case.room > 0, case.taking)
 
 
 def _logistic(gain: FloatArray | None, *, size: int) -> FloatArray:

@@ -21,12 +21,15 @@ from prewarm.domain import BoolArray, IntArray
 class Kinds:
     """Which kinds of nodes accept the workload, each (K,): by architecture, taints, affinity and GPU model.
 
+    affinity: under some host name; unnamed: of a host whose name nobody knows.
+
     assumed: the architecture that was taken because nobody said, None where somebody did or it makes no difference.
     """
 
     architecture: BoolArray
     taints: BoolArray
     affinity: BoolArray
+    unnamed: BoolArray
     model: BoolArray
     assumed: str | None
 
@@ -36,10 +39,10 @@ class Case:
     """One workload before one fleet at one moment.
 
     accepts: (S,) states of nodes that accept it. room: (S,) instances that one node of the state takes; each: (N,) the
-    same of rows. reached: (C,)
-    clusters that have a row which accepts it. before: (C,) instances wanted there by the last decision; gone: (C,)
-    clusters that are lost with all that ran there; back: where the workload counts as being at home. occupied, ready:
-    (C,) instances that hold room, and that are ready.
+    same of rows. taking: (N,) nodes of each row that accept it by their host name, None where that is not asked.
+    reached: (C,) clusters that have a row which accepts it. before: (C,) instances wanted there by the last decision;
+    gone: (C,) clusters that are lost with all that ran there; back: where the workload counts as being at home.
+    occupied, ready: (C,) instances that hold room, and that are ready.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
     declared: (C,) further ones on nodes that autoscaling would add.
@@ -54,6 +57,7 @@ class Case:
     accepts: BoolArray
     room: IntArray
     each: IntArray
+    taking: IntArray | None
     reached: BoolArray
     before: IntArray
     gone: BoolArray
@@ -70,7 +74,7 @@ class Case:
     def rows(self) -> BoolArray:
         """Rows that accept it, (N,)."""
         rows: BoolArray = self.accepts[self.fleet.numbers]
-        return rows
+        return rows if self.taking is None else rows & (self.taking > 0)
 
 
 @dataclass(frozen=True, slots=True)

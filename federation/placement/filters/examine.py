@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from federation.placement.filters.case import Case, Kinds
+from federation.placement.filters.hosts import asks_host, hosted, may_satisfy
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.quota import quota_room, usage
 from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declared_room, state_room
@@ -28,10 +29,14 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     ask, states = ask_of(fleet, workload), fleet.frame.states.rows
     accepts: BoolArray = states.open if accepted.all() else states.open & accepted[states.class_of]
     room = np.zeros(len(accepts), dtype=np.int64) if ask.unknown else np.where(accepts, state_room(fleet, ask), 0)
-    each = room[fleet.numbers]
+    each, taking = room[fleet.numbers], None
+    if asks_host(workload.affinity.node_terms):
+        likely = states.open & (kinds.architecture & kinds.taints & kinds.affinity)[states.class_of]
+        taking = hosted(fleet, workload.affinity.node_terms, likely[fleet.numbers])
+        each = np.where(taking > 0, each, 0)
     own = book.own(workload.key)
     before, occupied, ready = _present(fleet, workload, own)
-    nodes_fit, promised = cluster_room(fleet, each), _promised(fleet, workload, tally, own)
+    nodes_fit, promised = cluster_room(fleet, each, taking), _promised(fleet, workload, tally, own)
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
     gone = fleet.facts.in_state(MemberState.DARK) > 0
@@ -46,7 +51,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         accepts=accepts,
         room=room,
         each=each,
-        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(accepts[fleet.numbers]),
+        taking=taking,
+        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(_reached(fleet, accepts, taking)),
         before=before,
         gone=gone,
         back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),
@@ -56,7 +62,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         promised=promised,
         quota=quota,
         fits=fits,
-        declared=np.minimum(_declared(fleet, workload, accepted), np.maximum(quota - fits, 0)),
+        declared=np.minimum(_declared(fleet, workload, accepted & kinds.unnamed), np.maximum(quota - fits, 0)),
     )
 
 
@@ -72,10 +78,16 @@ def kinds_of(fleet: FleetColumns, workload: Workload) -> Kinds:
         taints=table.holds(
             ("taints", workload.tolerations), lambda at: not repelling(table.kinds[at].taints, workload.tolerations)
         ),
-        affinity=table.holds(("affinity", terms), lambda at: satisfies_any(table.labels[at], terms)),
+        affinity=table.holds(("affinity", terms), lambda at: may_satisfy(table.labels[at], terms)),
+        unnamed=table.holds(("unnamed", terms), lambda at: satisfies_any(table.labels[at], terms)),
         model=table.holds(("model", models), lambda at: not models or table.gpu_model(at) in models),
         assumed=assumed,
     )
+
+
+def _reached(fleet: FleetColumns, accepts: BoolArray, taking: IntArray | None) -> BoolArray:
+    rows: BoolArray = accepts[fleet.numbers]
+    return rows if taking is None else rows & (taking > 0)
 
 
 def _assumed(fleet: FleetColumns, workload: Workload) -> str | None:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 import numpy as np
 
 from federation.placement.filters.case import Case, Verdict
+from federation.placement.filters.hosts import asks_host
 from federation.placement.fleet.room import needs_gpu
 from federation.placement.fleet.selectors import repelling
 from federation.quantity import format_quantity
-from federation.snapshot import ARCH_LABEL, PODS
+from federation.snapshot import ARCH_LABEL, HOSTNAME_LABEL, PODS
 from prewarm.domain import BoolArray
 
 
@@ -59,14 +60,20 @@ def node_affinity(case: Case) -> Verdict | None:
         for group in terms
     )
     accepted = case.kinds.architecture & case.kinds.taints & case.kinds.affinity
-    return _without(case, accepted, lambda _: f"no node with {text}")
+
+    def why(at: int) -> str:
+        if case.fleet.clusters[at].nodes.names is None and asks_host(terms):
+            return f"its nodes are not known by name, so {HOSTNAME_LABEL} matches none ({text})"
+        return f"no node with {text}"
+
+    return _without(case, accepted, why, by_name=True)
 
 
 def gpu_model(case: Case) -> Verdict | None:
     """Drops clusters without a node of an allowed GPU model."""
     kinds = case.kinds
     accepted = kinds.architecture & kinds.taints & kinds.affinity & kinds.model
-    return _without(case, accepted, lambda _: f"no GPU of model {', '.join(case.workload.gpu.models)}")
+    return _without(case, accepted, lambda _: f"no GPU of model {', '.join(case.workload.gpu.models)}", by_name=True)
 
 
 def resources(case: Case) -> Verdict | None:
@@ -111,12 +118,16 @@ def gang(case: Case) -> Verdict | None:
     )
 
 
-def _without(case: Case, accepted: BoolArray, why: Callable[[int], str]) -> Verdict | None:
-    """Drops clusters whose nodes that take work are all of kinds that are not accepted."""
-    if case.reached.all() or accepted.all():
+def _without(case: Case, accepted: BoolArray, why: Callable[[int], str], *, by_name: bool = False) -> Verdict | None:
+    """Drops clusters whose nodes that take work are all of kinds that are not accepted, or by_name not themselves."""
+    by_name = by_name and case.taking is not None
+    if case.reached.all() or (accepted.all() and not by_name):
         return None
     states = case.fleet.frame.states.rows
-    reached = case.fleet.any_row((states.open & accepted[states.class_of])[case.fleet.numbers]) | (case.declared > 0)
+    rows = (states.open & accepted[states.class_of])[case.fleet.numbers]
+    if by_name and case.taking is not None:
+        rows &= case.taking > 0
+    reached = case.fleet.any_row(rows) | (case.declared > 0)
     return Verdict(~reached, why, holds=True)
 
 

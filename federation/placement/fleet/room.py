@@ -80,9 +80,12 @@ def gpu_room(rows: Rows, need: GpuNeed) -> IntArray:
     return shares
 
 
-def cluster_room(fleet: FleetColumns, each: IntArray) -> IntArray:
-    """Instances that each cluster takes now, (C,), from those that each node takes, at most LARGE."""
-    return np.minimum(fleet.summed(each * fleet.count), LARGE)
+def cluster_room(fleet: FleetColumns, each: IntArray, taking: IntArray | None = None) -> IntArray:
+    """Instances that each cluster takes now, (C,), from those that each node takes, at most LARGE.
+
+    taking: (N,) nodes of each row that do, all of them where None.
+    """
+    return np.minimum(fleet.summed(each * (fleet.count if taking is None else taking)), LARGE)
 
 
 def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:

@@ -19,7 +19,7 @@ from federation.placement.fleet.blocks import Frame
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.workload import GpuNeed, Workload
 from federation.snapshot import CPU, MEMORY
-from prewarm.domain import BoolArray, FloatArray
+from prewarm.domain import BoolArray, FloatArray, IntArray
 
 MOST_FIGURES = 4_000_000
 """Judgements that are remembered, 8 bytes each; the shapes that were not asked for longest go first."""
@@ -68,20 +68,25 @@ class Changes:
         """Those that are remembered, the one asked for last at the end."""
         return tuple(self._gains)
 
-    def best(self, fleet: FleetColumns, workload: Workload, able: BoolArray) -> FloatArray | None:
+    def best(
+        self, fleet: FleetColumns, workload: Workload, able: BoolArray, taking: IntArray | None = None
+    ) -> FloatArray | None:
         """The highest gain over the rows of each cluster that take an instance, (C,); -inf where none does.
 
         able: (S,) states that take one. None where some cluster has such rows and not one of them is judged: then none
-        can be compared.
+        can be compared. taking: (N,) nodes of each row that may be used, all of them where None.
         """
         found = self._of_states(fleet, workload)
         lacking = able & np.isnan(found)
         if lacking.any():
-            rows, known = able[fleet.numbers], (able & ~lacking)[fleet.numbers]
+            rows = able[fleet.numbers] if taking is None else able[fleet.numbers] & (taking > 0)
+            known = rows & ~lacking[fleet.numbers]
             if (fleet.any_row(rows) & ~fleet.any_row(known)).any():
                 return None
-        gains = np.where(able & ~lacking, found, -np.inf)
-        return fleet.highest(gains[fleet.numbers], none=-np.inf)
+        by_row = np.where(able & ~lacking, found, -np.inf)[fleet.numbers]
+        if taking is not None:
+            by_row = np.where(taking > 0, by_row, -np.inf)
+        return fleet.highest(by_row, none=-np.inf)
 
     def of(self, fleet: FleetColumns, workload: Workload) -> FloatArray:
         """Gain on one node of each row, (N,); NaN where nobody judged it yet or it does not fit."""

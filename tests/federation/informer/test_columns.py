@@ -302,3 +302,14 @@ def test_five_thousand_nodes_that_all_differ_are_columns_in_milliseconds() -> No
     assert nodes.requested[:, PODS].min() == 4
     assert nodes.used[-1, MEMORY] == 4_999 * 16 * MI
     assert min(took) < 0.05
+
+
+def test_a_host_name_that_is_not_the_nodes_name_is_kept_beside_its_row() -> None:
+    held = Held()
+    held.node("n1")
+    held.node("n2", labels={"kubernetes.io/hostname": "ip-10-0-0-2"})
+    nodes = held.columns.nodes(0.0, usage_stale_s=60.0, pods_known=True)
+    assert nodes.names == (("n1", "n2"),)  # the label makes them no less alike
+    assert dict(nodes.hosts) == {"n2": "ip-10-0-0-2"}
+    held.no_node("n2")
+    assert not held.columns.nodes(0.0, usage_stale_s=60.0, pods_known=True).hosts
