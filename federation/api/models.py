@@ -93,16 +93,17 @@ class ClusterRow(Answer):
     state: State
     since: Time
     last_answer_s: float | None
-    nodes: int
-    """Those that take work."""
-    nodes_in_all: int
-    allocatable: dict[str, float]
-    requested: dict[str, float]
+    nodes: int | None
+    """Those that take work. Null, as the next three, where nodes (for `requested` also pods) were never seen."""
+    nodes_in_all: int | None
+    allocatable: dict[str, float] | None
+    requested: dict[str, float] | None
     used: dict[str, float | None]
     """Measured; null where no node tells it."""
     in_flight: dict[str, float]
-    instances: int
-    ready: int
+    instances: int | None
+    """Null, as `ready`, where pods were never seen."""
+    ready: int | None
     price: float
     region: str | None
     ages_s: dict[str, float | None]

@@ -18,13 +18,14 @@ from federation.apply.rollout.carry import Carrier
 from federation.desk.learned import Learned
 from federation.desk.mixed import Mixed, terms_with, told
 from federation.desk.records import Placed, Records, Said
+from federation.desk.wanted import TAKES_WORK
 from federation.members.api import Api
 from federation.placement.answer import Placement
 from federation.placement.placer import Placer
 from federation.placement.reserve.book import EMPTY, reserve
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
-from federation.snapshot import MemberState, Snapshot
+from federation.snapshot import Snapshot
 from prewarm.domain import Mode
 from prewarm.loop.fleet import Fleet
 from prewarm.settings import Link
@@ -183,7 +184,10 @@ class FleetDesk:
         return terms_with(self.mixed, terms, workload)
 
     def draining(self) -> frozenset[str]:
-        """Clusters that are being emptied; none where nobody would be left to take what they have."""
+        """Clusters that are being emptied; none where nobody would be left to take what they have.
+
+        A cluster that is cordoned takes nothing, and no more does a second name of one that is being emptied.
+        """
         draining = frozenset(name for name, one in self.said.items() if one.state is Cordon.DRAINING)
-        answering = {one.name for one in self.placer.snapshot.clusters if one.state is not MemberState.DARK}
-        return frozenset() if answering <= draining else draining
+        taking = {one.name for one in self.placer.snapshot.clusters if one.state in TAKES_WORK}
+        return draining if taking - draining else frozenset()

@@ -19,26 +19,34 @@ _MILLI = 1_000
 def cluster_json(cluster: Cluster, book: Book, now: float) -> Json:
     """One member as it was last seen."""
     ages = cluster.ages.at(now)
-    nodes = cluster.nodes
     return {
         "name": cluster.name,
         "context": cluster.context,
         "state": cluster.state,
         "since": rfc3339(cluster.since),
         "last_answer_s": _seconds(ages["answer"]),
-        "nodes": int((nodes.count * nodes.schedulable).sum()),
-        "nodes_in_all": int(nodes.count.sum()),
-        "allocatable": amounts_json(nodes.total(nodes.allocatable)),
-        "requested": amounts_json(nodes.total(nodes.requested)),
+        **_amounts(cluster),
         "used": _used(cluster),
         "in_flight": amounts_json(in_flight(book, cluster.name)),
         "price": cluster.price,
         "region": cluster.region,
         "ages_s": {name: _seconds(age) for name, age in ages.items()},
-        "instances": sum(one.existing for one in cluster.running.values()),
-        "ready": sum(one.ready for one in cluster.running.values()),
         "why": cluster.why,
         "notes": list(cluster.notes),
+    }
+
+
+def _amounts(cluster: Cluster) -> Json:
+    """Nodes and what is requested of them, and instances; null where they were never seen, which is not zero."""
+    nodes, running = cluster.nodes, cluster.running.values()
+    nodes_seen, pods_seen = cluster.ages.nodes is not None, cluster.ages.pods is not None
+    return {
+        "nodes": int((nodes.count * nodes.schedulable).sum()) if nodes_seen else None,
+        "nodes_in_all": int(nodes.count.sum()) if nodes_seen else None,
+        "allocatable": amounts_json(nodes.total(nodes.allocatable)) if nodes_seen else None,
+        "requested": amounts_json(nodes.total(nodes.requested)) if nodes_seen and pods_seen else None,
+        "instances": sum(one.existing for one in running) if pods_seen else None,
+        "ready": sum(one.ready for one in running) if pods_seen else None,
     }
 
 

@@ -90,6 +90,8 @@ def _amounts(clusters: tuple[Cluster, ...]) -> Metric:
         "prewarm_cluster_resources", "Cores and bytes of nodes that take work", labels=["cluster", "resource", "amount"]
     )
     for one in clusters:
+        if one.ages.nodes is None or one.ages.pods is None:
+            continue
         nodes = one.nodes
         for amount, column in (("allocatable", nodes.allocatable), ("requested", nodes.requested)):
             total = nodes.total(column)
@@ -101,7 +103,7 @@ def _amounts(clusters: tuple[Cluster, ...]) -> Metric:
 
 def _instances(clusters: tuple[Cluster, ...]) -> Metric:
     family = GaugeMetricFamily("prewarm_cluster_instances", "Instances of workloads", labels=["cluster", "as"])
-    for one in clusters:
+    for one in (each for each in clusters if each.ages.pods is not None):
         family.add_metric([one.name, "existing"], sum(each.existing for each in one.running.values()))
         family.add_metric([one.name, "ready"], sum(each.ready for each in one.running.values()))
         family.add_metric([one.name, "pending"], sum(each.pending for each in one.running.values()))

@@ -88,8 +88,8 @@ class Workload:
     """A workload to be placed. `requests` are those of one instance, by resource name; pods (1) need not be given.
 
     architecture: of the image, None where nobody said. tenant and residency: isolation and the regions that its data
-    may be in. namespace must exist in the target, like everything in `needs` (kind -> names, as in
-    Cluster.present). demand_per_s: forecast calls a second in the horizon, None unknown.
+    may be in. needs: what must exist in the target (kind -> names, as in Cluster.present), the namespace among it.
+    demand_per_s: forecast calls a second in the horizon, None unknown.
     """
 
     key: str
@@ -117,7 +117,7 @@ class Workload:
     limits: Mapping[str, int] = field(default_factory=frozen)
     """Limits of one instance by resource, for quotas that count them; a limit that is not given is the request."""
     brings_needs: bool = False
-    """What it needs (namespace, configuration, secrets) will be copied to where it goes, so absence is no obstacle."""
+    """What it needs (namespace, configuration, secrets) will be copied to where it goes from a cluster that has it."""
 
     @property
     def namespace(self) -> str:

@@ -154,10 +154,10 @@ def _rows(clusters: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _room(one: dict[str, Any]) -> dict[str, object]:
     """Nodes and what is requested of what there is; a dash where nobody has told yet, which is not zero."""
-    ages, asked, there = one["ages_s"], one["requested"], one["allocatable"]
-    if ages["nodes"] is None:
+    asked, there = one["requested"] or {}, one["allocatable"]
+    if there is None:
         return dict.fromkeys(("nodes", "cpu", "memory GiB", "pods"), "-")
-    known = ages["pods"] is not None
+    known = one["requested"] is not None
     shown = {}
     for title, name, unit, digits in (("cpu", "cpu", 1, 1), ("memory GiB", "memory", 2**30, 1), ("pods", "pods", 1, 0)):
         taken = f"{asked.get(name, 0) / unit:.{digits}f}" if known else "?"

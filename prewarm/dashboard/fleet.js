@@ -44,7 +44,8 @@ export function wireFleet(guard) {
 }
 
 const share = (part, whole) => (whole > 0 ? part / whole : 0);
-const gib = (bytes) => `${compact((bytes ?? 0) / 2 ** 30)} GiB`;
+const amount = (amounts, name) => (amounts === null ? null : amounts[name] ?? 0);
+const gib = (bytes) => (bytes === null ? "unknown" : `${compact(bytes / 2 ** 30)} GiB`);
 
 function showTable(clusters) {
   fill($("clusters").tBodies[0], clusters.map((one) => {
@@ -53,7 +54,7 @@ function showTable(clusters) {
     const open = text("button", one.name);
     open.type = "button";
     open.dataset.cluster = one.name;
-    const cells = [open, text("span", one.state, `state ${one.state}`), one.region ?? "–", compact(one.nodes), `${compact(one.requested.cpu ?? 0)} / ${compact(one.allocatable.cpu ?? 0)}`, `${gib(one.requested.memory)} / ${gib(one.allocatable.memory)}`, `${compact(one.ready)} / ${compact(one.instances)}`, compact(one.price), one.last_answer_s === null ? "never" : `${compact(one.last_answer_s)} s`];
+    const cells = [open, text("span", one.state, `state ${one.state}`), one.region ?? "–", compact(one.nodes), `${compact(amount(one.requested, "cpu"))} / ${compact(amount(one.allocatable, "cpu"))}`, `${gib(amount(one.requested, "memory"))} / ${gib(amount(one.allocatable, "memory"))}`, `${compact(one.ready)} / ${compact(one.instances)}`, compact(one.price), one.last_answer_s === null ? "never" : `${compact(one.last_answer_s)} s`];
     const kinds = ["", "", "wide", "num", "num wide", "num wide", "num", "num wide", "num wide"];
     cells.forEach((cell, at) => { const box = document.createElement("td"); box.className = kinds[at]; box.append(cell); line.append(box); });
     return line;
@@ -93,8 +94,8 @@ function showMap(clusters, network) {
   if (told !== view.network) { view.network = told; view.places = placesOf(network.clusters, network.delay_ms); }
   const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Map of clusters by delay" });
   drawLinks(svg, network, clusters.length <= 8);
-  const most = Math.max(...clusters.map((one) => one.allocatable.cpu ?? 0), 1);
-  for (const one of clusters) if (view.places.has(one.name)) drawCluster(svg, one, view.places.get(one.name), Math.sqrt(share(one.allocatable.cpu ?? 0, most)));
+  const most = Math.max(...clusters.map((one) => amount(one.allocatable, "cpu") ?? 0), 1);
+  for (const one of clusters) if (view.places.has(one.name)) drawCluster(svg, one, view.places.get(one.name), Math.sqrt(share(amount(one.allocatable, "cpu") ?? 0, most)));
   holder.replaceChildren(svg);
 }
 
@@ -110,13 +111,14 @@ function drawLinks(svg, { clusters, delay_ms }, labelled) {
 
 function drawCluster(svg, one, [x, y], size) {
   const radius = 14 + 16 * size, around = 2 * Math.PI * radius;
-  const used = Math.min(1, Math.max(share(one.requested.memory ?? 0, one.allocatable.memory ?? 0), share(one.requested.cpu ?? 0, one.allocatable.cpu ?? 0)));
+  const known = one.requested !== null, taken = (name) => share(amount(one.requested, name) ?? 0, amount(one.allocatable, name) ?? 0);
+  const used = Math.min(1, Math.max(taken("memory"), taken("cpu")));
   const group = element("g", { class: `site ${one.state}`, "data-cluster": one.name, "aria-hidden": "true" }, svg);
   element("circle", { class: "site-body", cx: x, cy: y, r: radius }, group);
   element("circle", { class: "site-used", cx: x, cy: y, r: radius, "stroke-dasharray": `${used * around} ${around}`, transform: `rotate(-90 ${x} ${y})` }, group);
   element("text", { class: "site-name", x, y: y + radius + 14 }, group).textContent = one.name;
-  element("text", { class: "site-count", x, y: y + 4 }, group).textContent = compact(one.instances);
-  element("title", {}, group).textContent = `${one.name}: ${one.state}, ${one.instances} instances, ${Math.round(used * 100)} % of its room requested`;
+  element("text", { class: "site-count", x, y: y + 4 }, group).textContent = one.instances === null ? "?" : compact(one.instances);
+  element("title", {}, group).textContent = `${one.name}: ${one.state}, ${known ? `${one.instances} instances, ${Math.round(used * 100)} % of its room requested` : "never seen"}`;
 }
 
 async function showCluster(clusters) {

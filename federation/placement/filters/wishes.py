@@ -73,11 +73,15 @@ def served(case: Case) -> Verdict | None:
 
 
 def needs(case: Case) -> Verdict | None:
-    """Drops clusters where something that it needs is known to be absent, unless that will be brought there."""
-    if not case.fleet.facts.watched or case.workload.brings_needs:
+    """Drops clusters where something that it needs is known to be absent, unless that will be brought there.
+
+    What is brought is copied from a cluster that has it; a priority class is never brought.
+    """
+    if not case.fleet.facts.watched:
         return None
     wanted = sorted((kind, name) for kind, names in case.workload.needs.items() for name in names)
-    wanted.insert(0, ("namespace", case.workload.namespace))
+    wanted.sort(key=lambda one: one[0] != "namespace")
+    brought = {one for one in wanted if case.workload.brings_needs and _held(case, *one)}
     if case.workload.priority_class:
         wanted.append(("priorityclass", case.workload.priority_class))
 
@@ -86,11 +90,18 @@ def needs(case: Case) -> Verdict | None:
             return None
         for kind, name in wanted:
             there = one.present.get(kind)
-            if there is not None and name not in there:
-                return _absent(kind, name)
+            if there is not None and name not in there and (kind, name) not in brought:
+                nowhere = case.workload.brings_needs and kind != "priorityclass"
+                return _absent(kind, name) + (", and no cluster has it to copy" if nowhere else "")
         return None
 
     return _judged(case, bool(wanted), why, holds=True)
+
+
+def _held(case: Case, kind: str, name: str) -> bool:
+    """Whether some cluster may have it: one has, or of one it is not known."""
+    kept = [one.present.get(kind) if one.present is not None else None for one in case.fleet.clusters]
+    return any(there is None or name in there for there in kept)
 
 
 def _absent(kind: str, name: str) -> str:

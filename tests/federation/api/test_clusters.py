@@ -37,6 +37,8 @@ async def test_a_member_never_heard_of_has_no_ages(tmp_path: Path, ground: Groun
         for one in (await at.call("GET", "/v1/clusters"))["clusters"]:
             assert one["last_answer_s"] is None
             assert set(one["ages_s"].values()) == {None}
+            unknown = ("nodes", "nodes_in_all", "allocatable", "requested", "instances", "ready")
+            assert {name: one[name] for name in unknown} == dict.fromkeys(unknown)  # never zero
 
 
 async def test_clusters_come_in_pages(tmp_path: Path) -> None:
@@ -95,6 +97,19 @@ async def test_a_drained_fleet_is_not_left_without_any_choice(tmp_path: Path, gr
             await at.call("PUT", f"/v1/clusters/{name}/maintenance", {"owner": "o", "reason": "x", "drain": True})
         again = await at.place(manifest(replicas=5))
         assert sum(where(again).values()) == 5
+
+
+async def test_a_second_name_of_the_drained_cluster_is_nobody_who_could_take_its_work(tmp_path: Path) -> None:
+    """Two contexts of one API server: the other one is shown as cordoned, and counts for nothing."""
+    ground = Ground({"eu": 10, "eu-admin": 10}, HandClock())
+    async with standing(tmp_path, ground) as at:
+        assert where(await at.place(manifest(replicas=5, annotations={"prewarm.dev/clusters": "eu"}))) == {"eu": 5}
+        await at.call("PUT", "/v1/clusters/eu/maintenance", {"owner": "o", "reason": "x", "drain": True})
+        assert at.desk.draining() == {"eu"}
+        await at.call("PUT", "/v1/clusters/eu-admin/maintenance", {"owner": "o", "reason": "same API server"})
+        at.desk.look()
+        assert at.desk.draining() == frozenset()
+        assert where(await at.place(manifest(replicas=5, annotations={"prewarm.dev/clusters": "eu"}))) == {"eu": 5}
 
 
 async def test_the_network_is_set_shown_kept_and_used(tmp_path: Path, ground: Ground) -> None:

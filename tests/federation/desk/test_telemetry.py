@@ -38,6 +38,8 @@ async def test_what_was_never_seen_has_no_age(tmp_path: Path, ground: Ground) ->
     async with standing(tmp_path, ground) as at:
         watched(at)
         assert sample(at, "cluster_data_age_seconds", cluster="eu", datum="pods") is None
+        assert sample(at, "cluster_resources", cluster="eu", resource="cpu", amount="allocatable") is None
+        assert sample(at, "cluster_instances", **{"cluster": "eu", "as": "existing"}) is None
 
 
 async def test_room_instances_and_decisions_are_counted(tmp_path: Path, ground: Ground) -> None:

@@ -13,7 +13,7 @@ from federation.placement.terms import Terms
 from federation.placement.workload import Affinity, GpuNeed, Requirement, Workload
 from federation.snapshot import HOSTNAME_LABEL, Snapshot, frozen
 from tests.federation.building import NOW, ClusterBuilder, cluster, fleet, workload
-from tests.federation.placement.packing.test_packing import WHOLE, mix_of
+from tests.federation.placement.packing.test_packing import NONE, WHOLE, mix_of
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -22,10 +22,10 @@ def host(operator: str, *values: str) -> Requirement:
     return Requirement(HOSTNAME_LABEL, operator, values)
 
 
-def bound(*groups: tuple[Requirement, ...], replicas: int = 1, **fields: object) -> Workload:
+def bound(*groups: tuple[Requirement, ...], replicas: int = 1, gpu: GpuNeed = NONE) -> Workload:
     """Each instance takes a core."""
     asks = {"cpu": "1", "memory": "1Gi"}
-    return workload(replicas=replicas, asks=asks, affinity=Affinity(node_terms=groups), **fields)
+    return workload(replicas=replicas, asks=asks, affinity=Affinity(node_terms=groups), gpu=gpu)
 
 
 def named(builder: ClusterBuilder, *rows: tuple[str, ...], hosts: dict[str, str] | None = None) -> Snapshot:

@@ -127,7 +127,7 @@ GOOD = cluster("good", region="eu").nodes(4, **ROOMY)
         ),
         pytest.param(
             cluster("bad").nodes(**ROOMY).has(namespace={"other"}),
-            workload(),
+            workload(needs=frozen({"namespace": frozenset({"shop"})})),
             "needs",
             "no namespace shop",
             id="no-namespace",
@@ -236,7 +236,10 @@ def test_a_person_may_exclude_a_cluster_until_a_time() -> None:
 
 def test_needs_that_will_be_copied_or_are_not_watched_are_no_obstacle() -> None:
     bare = cluster("bare").nodes(**ROOMY).has(namespace={"other"})
-    assert why(placed(workload(brings_needs=True), bare)) == {}
+    brings = workload(needs=frozen({"namespace": frozenset({"shop"})}), brings_needs=True)
+    rich = cluster("rich").nodes(**ROOMY).has(namespace={"shop"})
+    assert why(placed(brings, bare, rich)) == {}
+    assert why(placed(brings, bare, cluster("unwatched").nodes(**ROOMY))) == {}
     needs = frozen({"secret:shop": frozenset({"key"})})
     assert why(placed(workload(needs=needs), cluster("unwatched").nodes(**ROOMY))) == {}
     partly = cluster("partly").nodes(**ROOMY).has(namespace={"shop"})
@@ -261,3 +264,15 @@ def test_filtered_clusters_come_in_the_order_of_their_names() -> None:
     closed = [cluster(name, region="us").nodes(**ROOMY) for name in ("d", "a", "c")]
     placement = placed(workload(affinity=Affinity(regions=("eu",))), *closed, GOOD)
     assert [one.cluster for one in placement.filtered] == ["a", "c", "d"]
+
+
+def test_what_no_cluster_has_cannot_be_brought_and_that_is_said_before_anything_is_tried() -> None:
+    needs = frozen({"namespace": frozenset({"shop"}), "secret:shop": frozenset({"key"})})
+    bare = cluster("bare").nodes(**ROOMY).has(namespace={"other"}, secret__shop=set())
+    full = cluster("full").nodes(**ROOMY).has(namespace={"shop"}, secret__shop=set())
+    found = why(placed(workload(needs=needs, brings_needs=True), bare, full))
+    assert found == dict.fromkeys(("bare", "full"), ("needs", "no secret shop/key, and no cluster has it to copy"))
+    alone = why(placed(workload(needs=needs, brings_needs=True), bare))
+    assert alone == {"bare": ("needs", "no namespace shop, and no cluster has it to copy")}
+    low = workload(priority_class="high", brings_needs=True)
+    assert why(placed(low, bare.has(priorityclass={"low"})))["bare"] == ("needs", "no priorityclass high")
