@@ -65,10 +65,10 @@ def shifted(world: World, called: Float32Array, kind: Shift | None, at: int, see
 
 def permuted(day: Day, seed: int) -> None:
     """From now on each cluster is where another one was; none stays."""
-    delay, rng = day.site.delay_s, np.random.default_rng([_STREAM, seed, 1])
-    order = np.roll(rng.permutation(len(delay)), 1)
+    delay = day.site.delay_s
+    order = np.random.default_rng([_STREAM, seed, 1]).permutation(len(delay))
     place = np.empty_like(order)
-    place[np.roll(order, -1)] = order
+    place[order] = np.roll(order, 1)
     day.move(delay[np.ix_(place, place)])
 
 

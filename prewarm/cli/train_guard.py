@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 FROM = 30_000
 """Seeds of runs: training ones, beyond those that a policy is usually trained on."""
 EVENT_S = 1.0
+_MINUTES_MEMORY_S = 180.0
+"""Of the running mean where the world is seen once a minute."""
 
 
 @click.command(epilog="Example: prewarm train guard --task fleet --runs 300 --install")
-@click.option("--task", "name", type=click.Choice(["fleet", "published"]), default="fleet", show_default=True)
+@click.option("--task", "name", type=click.Choice(["fleet", "published", "mix"]), default="fleet", show_default=True)
 @click.option("--runs", type=click.IntRange(2), default=300, show_default=True, help="Runs, a third to fit.")
 @click.option("--rate", type=click.FloatRange(0, 1), default=0.005, show_default=True, help="False alarms by run.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
@@ -36,9 +38,11 @@ def guard(*, name: str, runs: int, rate: float, seed: int, out: Path | None, ins
     from gnn.guard.detector import write_detector
     from gnn.guard.fit import Fit, fit
 
+    streams = {"fleet": _fleet, "published": _published, "mix": _mix}[name]
     with progress_bar(f"guard {name}") as progress:
-        found = _fleet(runs, seed, progress) if name == "fleet" else _published(runs, seed, progress)
-    detector = fit(found, np.random.default_rng(seed), Fit(rate=rate))
+        found = streams(runs, seed, progress)
+    settings = Fit(rate=rate, memory_s=_MINUTES_MEMORY_S) if name == "mix" else Fit(rate=rate)
+    detector = fit(found, np.random.default_rng(seed), settings)
     folder = out or Path("build") / f"guard-{name}"
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"guard-{name}.npz"]
@@ -78,3 +82,14 @@ def _published(runs: int, seed: int, progress: Callable[[float, str], None]) -> 
     from gnn.bench.shifts import mind
 
     return streams(mind(), runs, seed, progress)
+
+
+def _mix(runs: int, seed: int, progress: Callable[[float, str], None]) -> list[Stream]:
+    from gnn.bench.ood_mix import streams
+    from gnn.mix.policy.shipped import learned
+    from gnn.mix.policy.worlds import public_source
+
+    policy = learned()
+    if policy is None:
+        raise InputError("guard: there are no weights to guard; train placement --task mix --install first")
+    return streams(policy, public_source(), runs, seed, progress)
