@@ -25,6 +25,8 @@ from federation.placement.explain.record import decision_of
 from federation.snapshot import MemberState, Snapshot
 from prewarm.domain import InputError
 
+NEEDS = "needs"
+"""The filter on what must exist where a workload runs."""
 DONE = frozenset({Verdict.DONE, Verdict.UNCHANGED})
 
 
@@ -49,21 +51,30 @@ async def beside_of(
 
     MemberError where a member cannot be asked.
     """
-    targets = [share.cluster for share in placement.shares if share.replicas]
+    alone = left_alone(placement)
+    targets = [share.cluster for share in placement.shares if share.replicas and share.cluster not in alone]
     given = tuple(companions)
     objects = dict.fromkeys(targets, given)
+    left = tuple(f"{name} is left as it is: {why}" for name, why in sorted(alone.items()))
     if not copy:
-        return Beside(objects)
+        return Beside(objects, left)
     source = _source(manifest, snapshot, clients)
     if source is None:
-        return Beside(objects, ("no member has what it needs; nothing is copied",))
+        return Beside(objects, (*left, "no member has what it needs; nothing is copied"))
     copies = await read_copies(ServerWriter(clients[source]), manifest.workload.needs)
     own = {ref_of(one) for one in given}
     for name in targets:
         if name != source:
             lacking = await missing_there(ServerWriter(clients[name]), copies.objects)
             objects[name] = (*given, *(one for one in lacking if ref_of(one) not in own))
-    return Beside(objects, copies.notes)
+    return Beside(objects, (*left, *copies.notes))
+
+
+def left_alone(placement: Placement) -> dict[str, str]:
+    """Members where it runs on and lacks something that it needs, with the reason: an update would break what runs."""
+    lacking = {one.cluster: one.reason for one in placement.filtered if one.filter == NEEDS}
+    stays = [one.cluster for one in placement.shares if one.replicas and one.replicas == one.before]
+    return {name: lacking[name] for name in stays if name in lacking}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +148,12 @@ def rollout_of(
     """What clusters get; InputError where our own form was sent, from which no object can be made.
 
     Members that are `away` are asked for nothing: what is too much there goes when they are back and are seen again.
+    Nor are those that are `left_alone`.
     """
     if manifest.body is None:
         raise InputError("workload: carries no manifest, so there is nothing to create; send `manifest`")
-    here = [share for share in placement.shares if share.replicas or share.cluster not in away]
+    alone = left_alone(placement)
+    here = [one for one in placement.shares if one.cluster not in alone and (one.replicas or one.cluster not in away)]
     replicas = {share.cluster: share.replicas for share in here}
     before = {share.cluster: share.before for share in here}
     works = works_of(manifest.body, replicas, before, beside=beside.objects)
