@@ -128,7 +128,8 @@ def _sealed(source: Source, name: str) -> str:
     files = sources(*(mix / part for part in ("world", "expected", "rules", "bound")))
     files += [mix / f"{module}.py" for module in ("minute", "replay", "state")]
     if name == LEARNED:
-        files += sources(mix / "policy", here / "graph", *(here / f"{one}.py" for one in _LEARNED_PART))
+        files += [mix / "policy" / f"{module}.py" for module in ("answer", "graph", "played")]
+        files += sources(here / "graph", *(here / f"{one}.py" for one in _LEARNED_PART))
         files.append(WEIGHTS_FILE)
     return seal(files, *(f"{file}{digest}".encode() for file, digest in sorted(source.sha256.items())))
 

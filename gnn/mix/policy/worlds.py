@@ -13,12 +13,12 @@ from gnn.mix.policy.answer import Base
 from gnn.mix.replay import Day
 from gnn.mix.world.draw import World, draw_world
 from gnn.mix.world.source import Side, Source, read_source
+from gnn.train.seeds import EVALUATION, TRAINING_FROM
 from prewarm.domain import Float32Array
 
 SETTLE_MIN = 30
 """Minutes that the rule plays before a stretch begins, so that it finds warm what it would have warmed."""
 EPISODES_A_WORLD = 4
-TRAINING_WORLDS_FROM = 10_000
 
 Played = tuple[World, Float32Array]
 
@@ -36,14 +36,15 @@ def _chances() -> Float32Array:
 
 @lru_cache(maxsize=10)
 def world_of(seed: int) -> Played:
-    """A world of the training side with its forecasts."""
-    world = draw_world(public_source(), Side.TRAINING, seed)
+    """A world with its forecasts; those of evaluation seeds are of the other side of the exemplars."""
+    side = Side.EVALUATION if seed in EVALUATION else Side.TRAINING
+    world = draw_world(public_source(), side, seed)
     return world, _chances()[world.functions.series]
 
 
 def episode_world(seed: int) -> int:
     """The world of an episode: a few in a row share one, because drawing it takes as long as playing an hour of it."""
-    return max(TRAINING_WORLDS_FROM, TRAINING_WORLDS_FROM + (seed - TRAINING_WORLDS_FROM) // EPISODES_A_WORLD)
+    return max(TRAINING_FROM, TRAINING_FROM + (seed - TRAINING_FROM) // EPISODES_A_WORLD)
 
 
 def settled(played: Played, minute: int, base: Base) -> Day:
