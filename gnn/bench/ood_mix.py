@@ -103,7 +103,8 @@ def rows_and_goals(
         progress(0.2 + 0.8 * at / len(plan), kind or "no shift")
         runs.append(one_run(policy, detector, kind, number, worlds))
     rows: list[Row] = [{"guarded (W11)": policy.name, "detector": whence, "calibrated on": float(detector.runs)}]
-    rows += [_row(kind, [one for one in runs if one.kind is kind]) for kind in (*Shift, None)]
+    by_kind = {kind: [one for one in runs if one.kind is kind] for kind in (*Shift, None)}
+    rows += [_row(kind, found) for kind, found in by_kind.items() if found]
     return rows, _goals(runs, trained=True), dict(source.sha256)
 
 
@@ -156,14 +157,15 @@ def _detector(policy: Played, source: Source, *, quick: bool, progress: Told) ->
 
 
 def _plan(seeds: Sequence[int], *, quick: bool) -> list[tuple[Shift | None, int]]:
-    """Kind and seed of each run, those of a world together. As many calm runs as shifted ones."""
-    large = 1 if quick else LARGE_SEEDS
+    """Kind and seed of each run, those of a world together. As many calm runs as shifted ones; `quick` without the
+    large fleet.
+    """
     kinds = [kind for kind in Shift if kind is not Shift.FLEET]
     plan: list[tuple[Shift | None, int]] = []
     for seed in seeds:
         plan += [(kind, seed) for kind in kinds]
         plan += [(None, seed + CALM_FROM * (number + 1)) for number in range(len(kinds))]
-    return [*plan, *((Shift.FLEET, seed) for seed in seeds[:large])]
+    return [*plan, *((Shift.FLEET, seed) for seed in seeds[: 0 if quick else LARGE_SEEDS])]
 
 
 def _cost(
