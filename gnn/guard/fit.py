@@ -2,8 +2,9 @@
 units, the other half for the limit.
 
 Runs, not rows, are exchangeable: what one run shows in a minute depends on the minute before. So the limit is the
-conformal one of each held-out run's largest level. A reading's unit is its largest in runs that were not fitted: in
-those that were, the columns' own peaks bound it, and what rarely moves would then set the limit of all readings.
+conformal one of each held-out run's largest level. A reading's unit is what it comes to in runs that were not fitted:
+in those that were, the columns' own peaks bound it, and what rarely moves would then set the limit of all readings. For
+the same reason a column that hardly moved in the fitted runs is no stranger before it has moved by a twentieth.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from prewarm.domain import FloatArray, InputError
 
 _LEAST = 0.25
 """Spread, and least peak, of a column's running mean, in spreads of the column."""
+_LEAST_MOVE = 0.05
+"""Least peak of a column's running mean in the column's own unit; all columns are encoded to about one."""
+_USUAL = 0.9
+"""Share of the runs that set a reading's unit in which it comes to no more: one odd run does not blunt a reading."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +46,7 @@ class Fit:
 
     rate: float = 0.01
     memory_s: float = 45.0
-    floor: float = 0.02
+    floor: float = 0.05
     shrink: float = 0.2
     heads: int = 5
     hidden: int = 48
@@ -58,7 +63,7 @@ def fit(streams: Sequence[Stream], rng: np.random.Generator, settings: Fit | Non
     quarter = max(1, len(streams) // 4)
     fitted, scaled, apart = mixed[:quarter], mixed[quarter : 2 * quarter], mixed[2 * quarter :]
     raw = _raw(fitted, rng, told)
-    usual = np.maximum(np.max([largest(raw, one) for one in scaled], axis=0), 1e-9)
+    usual = np.maximum(np.quantile([largest(raw, one) for one in scaled], _USUAL, axis=0), 1e-9)
     peaks = np.array([largest(raw, one) for one in apart])  # (runs, r)
     limit = threshold((peaks / usual).max(axis=1), told.rate)
     if not np.isfinite(limit):  # too few runs for the rate: the largest seen, and the rate that it stands for
@@ -117,7 +122,8 @@ def _raw(fitted: Sequence[Stream], rng: np.random.Generator, told: Fit) -> Detec
     by_run = [_running(one.standard(run.rows), run.at, told.memory_s, nothing) for run in fitted]
     means = np.concatenate(by_run)
     near, slow = _whitener(one.standard(rows), told.shrink, floor=1.0), _whitener(means, told.shrink, floor=_LEAST)
-    peak = np.maximum(np.max([np.abs(run).max(axis=0) for run in by_run], axis=0), _LEAST)
+    seen = np.max([np.abs(run).max(axis=0) for run in by_run], axis=0)
+    peak = np.maximum(seen, np.maximum(_LEAST, _LEAST_MOVE / scale))
     return replace(one, near=near, slow=slow, peak=peak, hidden=hidden, heads=heads)
 
 

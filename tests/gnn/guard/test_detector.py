@@ -72,7 +72,7 @@ def test_the_reason_names_the_column(detector: Detector) -> None:
     assert reading.alarms
     words = reason(reading, tuple(f"column {at}" for at in range(MANY)))
     assert words.startswith(f"out of distribution: {reading.what} at")
-    assert f"column {MANY - 1} +30.0 spreads" in words
+    assert f"column {MANY - 1} +20.0 spreads" in words
 
 
 def test_what_is_not_finite_alarms(detector: Detector) -> None:
