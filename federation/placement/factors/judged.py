@@ -48,7 +48,7 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     weighing, tag = weigh(_question(case, at, values), case.terms.policy, case.terms.scorer if at.size else None)
     weights = weighing.weights.copy()
     scores = totals(values[at], weights, weighing.residual)
-    stay = _stay(case, values, weights)
+    stay = _stay(case, values, weights, shared=weighing.temperature > 0)
     if weighing.temperature > 0:
         weights[_PRESENT] = 0.0
     worth = values @ weights
@@ -57,14 +57,19 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     return Judged(case, sieved, at, values, weighing, tag, scores, worth, stay)
 
 
-def _stay(case: Case, values: FloatArray, weights: FloatArray) -> FloatArray:
+def _stay(case: Case, values: FloatArray, weights: FloatArray, *, shared: bool) -> FloatArray:
     """What an instance that runs gains by not moving, (C,): steadiness, and in a full cluster unchanged nodes.
 
+    Scores say where most of the workload is already. That is for new instances to follow; one that runs elsewhere is
+    at home there just as well, so the lead of the majority is no gain to it. Where instances are shared by scores
+    without what runs (`shared`) there is no such lead.
     A cluster that takes no new instance has the worst value of packing there is; that is no reason to leave it, since
     where an instance stays nothing changes.
     """
     spared = np.maximum(NEUTRAL - values[:, _PACKING], 0.0) @ weights[_PACKING]
-    stay: FloatArray = weights[STEADINESS] + np.where(case.fits == 0, spared, 0.0)
+    present = np.zeros(len(values)) if shared else values[:, _PRESENT] @ weights[_PRESENT]
+    lead = present.max(initial=0.0) - present
+    stay: FloatArray = weights[STEADINESS] + lead + np.where(case.fits == 0, spared, 0.0)
     return stay
 
 

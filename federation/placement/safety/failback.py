@@ -48,6 +48,11 @@ def well_for_s(cluster: Cluster, now: float) -> float:
     return max(0.0, now - cluster.since) if cluster.state is MemberState.READY else 0.0
 
 
+def _waited_s(cluster: Cluster, home: Home, now: float) -> float:
+    """Seconds for which work that left could have returned to the cluster."""
+    return min(well_for_s(cluster, now), now - home.since)
+
+
 def way_back(stay: Stay, clusters: tuple[Cluster, ...], *, now: float, failback_s: float) -> Return:
     """Where a workload that left its home counts as being, and what may not return yet."""
     home, before, most = stay.home, stay.before, np.full(len(clusters), _UNLIMITED, dtype=np.int64)
@@ -57,7 +62,7 @@ def way_back(stay: Stay, clusters: tuple[Cluster, ...], *, now: float, failback_
     missing = np.maximum(at_home - before, 0)
     said = []
     for at in np.flatnonzero(missing).tolist():
-        well_s = min(well_for_s(clusters[at], now), now - home.since)
+        well_s = _waited_s(clusters[at], home, now)
         if well_s < failback_s:
             missing[at] = 0
             most[at] = before[at]
@@ -107,4 +112,4 @@ def _is_open(home: Home, placement: Placement, known: Mapping[str, Cluster], fai
         return True
     now_at = {share.cluster: share.replicas for share in placement.shares}
     missing = [known[name] for name, count in home.shares.items() if name in known and now_at.get(name, 0) < count]
-    return any(well_for_s(one, placement.at) < failback_s for one in missing)
+    return any(_waited_s(one, home, placement.at) < failback_s for one in missing)

@@ -11,6 +11,7 @@ from federation.nodes.outlook import Wanted, outlook_of
 from federation.placement.pipeline import place
 from federation.placement.terms import Terms
 from federation.snapshot import Snapshot
+from prewarm.settings import FactorWeights, PlacementPolicy
 from tests.federation.building import NOW, cluster, fleet, workload
 
 BUSY = {"ap": 1, "eu": 9, "us": 7}
@@ -51,3 +52,26 @@ def test_work_that_overflows_stays_where_it_was_put(wanted: int, price: float, m
         rounds.append(counts)
     assert rounds[0] == rounds[1] == rounds[2] == rounds[3]
     assert sum(counts.values()) == min(wanted, 272)
+
+
+@pytest.mark.parametrize(
+    ("gain", "moved"),
+    [
+        pytest.param(0.3, False, id="less-than-one"),
+        pytest.param(0.6, False, id="less-than-one-though-the-majority-leads-by-0.6"),
+        pytest.param(0.95, False, id="almost-one"),
+        pytest.param(1.1, True, id="more-than-one"),
+    ],
+)
+def test_a_minority_moves_to_the_majority_for_more_than_one_steadiness_and_no_less(gain: float, moved: bool) -> None:
+    """Eight in `eu` and two in `us`; `eu` is better by `gain` times steadiness in price alone."""
+    weights = dict.fromkeys(("fit", "fragmentation", "future_fill", "network", "headroom", "risk"), 0.0)
+    policy = PlacementPolicy(weights=FactorWeights(**weights, warm=0.5, price=2.0, steadiness=1.0))
+    dear = 1.0 / (1.0 - gain / 2.0) - 1.0  # 1 / (1 + price) is lower by gain / 2, and price weighs 2
+    clusters = [
+        cluster(name, price=price).nodes(4, cpu="16", memory="64Gi").runs("shop/web", count)
+        for name, price, count in (("eu", 0.0, 8), ("us", dear, 2))
+    ]
+    made = place(fleet(*clusters), workload("shop/web", 10, asks=ASKS), terms=Terms(policy=policy), now=NOW)
+    found = {share.cluster: share.replicas for share in made.shares if share.replicas}
+    assert found == ({"eu": 10} if moved else {"eu": 8, "us": 2})
