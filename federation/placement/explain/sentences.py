@@ -6,9 +6,12 @@ import numpy as np
 
 from federation.placement.divide.allot import Allotted
 from federation.placement.factors.judged import Judged
+from federation.placement.scorer import FACTORS
 from federation.placement.scores import Scores
 from federation.snapshot import ARCH_LABEL
 from prewarm.domain import Reason
+
+MILLI, GIB = 1_000, 1 << 30
 
 
 def reasons_of(judged: Judged, allotted: Allotted, ranked: Scores) -> tuple[Reason, ...]:
@@ -17,6 +20,7 @@ def reasons_of(judged: Judged, allotted: Allotted, ranked: Scores) -> tuple[Reas
     found += [Reason("failback", words) for words in allotted.said]
     found += _unknown(judged)
     found += _choice(ranked)
+    found += _measured(judged, ranked)
     found += _overflow(judged, allotted)
     found += _new_nodes(judged, allotted)
     found += _shape(judged, allotted)
@@ -46,6 +50,21 @@ def _choice(ranked: Scores) -> list[Reason]:
     ahead = f"{first.cluster} scores {first.score:.3f}, {second.cluster} {second.score:.3f}"
     text = f"{ahead}: best by {name} (+{gain:.3f})" if gain > 0 else f"{ahead}: equal, decided by name"
     return [Reason("score", text, first.score, second.score)]
+
+
+def _measured(judged: Judged, ranked: Scores) -> list[Reason]:
+    """Of the best two, what is used beyond requests, which headroom leaves out; nothing where nobody measured."""
+    fleet, found = judged.case.fleet, []
+    if not fleet.overstepped.any() or not judged.weighing.weights[FACTORS.index("headroom")]:
+        return []
+    for at in [fleet.position[name] for name in ranked.clusters[:2]]:
+        cores, memory = (fleet.overstepped[:, at] / (MILLI, GIB)).tolist()
+        if cores or memory:
+            seen = fleet.clusters[at].ages.metrics
+            age = "at an unknown time" if seen is None else f"{max(judged.case.now - seen, 0.0):.0f} s ago"
+            text = f"{fleet.names[at]} uses {cores:.1f} cores and {memory:.1f} GiB beyond requests, measured {age}"
+            found.append(Reason("headroom", f"{text}; its headroom is without them", cores, memory))
+    return found
 
 
 def _overflow(judged: Judged, allotted: Allotted) -> list[Reason]:

@@ -39,15 +39,17 @@ def fit(case: Case) -> FloatArray:
 
 
 def headroom(case: Case) -> FloatArray:
-    """min over cpu and memory of (free_r - n q_r - g_r) / allocatable_r, at least 0.
+    """min over cpu and memory of (free_r - u_r - n q_r - g_r) / allocatable_r, at least 0.
 
-    g: what the forecast adds to what runs there (`Terms.growth`), nothing where no forecast is given; n q: the request.
+    u: what nodes use beyond what is requested of them, where a fresh measurement says so. g: what the forecast adds to
+    what runs there (`Terms.growth`), nothing where no forecast is given; n q: the request.
     """
     number, left = added(case).astype(np.float64), np.ones(len(case.fleet))
     asked = dict(case.ask.amounts)
     for resource in (CPU, MEMORY):
         total = case.fleet.total[resource]
-        free = case.fleet.room[resource] - number * asked.get(resource, 0) - _growth(case, resource)
+        free = case.fleet.room[resource] - case.fleet.overstepped[resource]
+        free = free - number * asked.get(resource, 0) - _growth(case, resource)
         left = np.minimum(left, np.maximum(free, 0.0) / np.maximum(total, 1.0))
     return left
 

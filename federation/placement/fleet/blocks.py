@@ -9,7 +9,8 @@ import numpy as np
 from federation.placement.fleet.classes import ClassTable
 from federation.placement.fleet.rows import Block, rows_of, spread
 from federation.placement.fleet.states import StateTable
-from federation.snapshot import Nodes
+from federation.snapshot import CPU, MEMORY, Nodes
+from prewarm.domain import IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +29,15 @@ def block_of(nodes: Nodes, frame: Frame) -> Block:
     counted = rows.count * rows.open
     allocatable = spread(nodes.allocatable.T, nodes.resources, frame.resources) @ counted
     gpu_room = rows.gpu_free.sum(axis=1, dtype=np.int64) @ counted
-    sums = [*allocatable.tolist(), *(rows.free @ counted).tolist(), float(gpu_room), float(nodes.gpu_free.shape[1])]
+    gpus = [float(gpu_room), float(nodes.gpu_free.shape[1])]
+    sums = [*allocatable.tolist(), *(rows.free @ counted).tolist(), *gpus, *_overstepped(nodes, counted)]
     return Block(nodes, rows, frame.states.numbers(rows), np.array(sums, dtype=np.float64))
+
+
+def _overstepped(nodes: Nodes, counted: IntArray) -> list[float]:
+    """CPU and memory in use beyond requests; nothing of nodes whose use is unknown or stale."""
+    if np.isnan(nodes.used).all():
+        return [0.0, 0.0]
+    here = [CPU, MEMORY]
+    more: list[float] = (counted @ (nodes.free[:, here] - nodes.judged_free[:, here])).tolist()
+    return more

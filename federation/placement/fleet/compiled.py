@@ -20,7 +20,7 @@ class FleetColumns:
     """C clusters in the snapshot's order with N rows in all and R resources.
 
     blocks: the clusters one by one. starts: (C + 1,) first row of each cluster. numbers, count: (N,) the state of each
-    row and its nodes. sums: (C, 2 R + 2) as in a block. position: of each cluster by its name.
+    row and its nodes. sums: (C, 2 R + 4) as in a block. position: of each cluster by its name.
     """
 
     snapshot: Snapshot
@@ -68,17 +68,22 @@ class FleetColumns:
     @property
     def room(self) -> FloatArray:
         """Free over nodes that take work, (R, C)."""
-        return self.sums[:, len(self.resources) : -2].T
+        return self.sums[:, len(self.resources) : -4].T
 
     @property
     def gpu_room(self) -> FloatArray:
         """Free thousandths of GPUs on nodes that take work, (C,)."""
-        return self.sums[:, -2]
+        return self.sums[:, -4]
 
     @property
     def gpus(self) -> FloatArray:
         """GPUs of a node at most, (C,)."""
-        return self.sums[:, -1]
+        return self.sums[:, -3]
+
+    @property
+    def overstepped(self) -> FloatArray:
+        """CPU and memory that is used beyond requests where that is measured, (2, C)."""
+        return self.sums[:, -2:].T
 
     def any_row(self, rows: BoolArray) -> BoolArray:
         """Which clusters have one of the rows, (C,)."""

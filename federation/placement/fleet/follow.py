@@ -122,7 +122,7 @@ def _starts(blocks: tuple[Block, ...], base: FleetColumns | None, changed: list[
 
 
 def _sums(blocks: tuple[Block, ...], frame: Frame, base: FleetColumns | None, changed: list[int]) -> FloatArray:
-    sums = np.zeros((len(blocks), 2 * len(frame.resources) + 2)) if base is None else base.sums.copy()
+    sums = np.zeros((len(blocks), 2 * len(frame.resources) + 4)) if base is None else base.sums.copy()
     for at in changed:
         sums[at] = blocks[at].sums
     return sums

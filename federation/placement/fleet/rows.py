@@ -62,7 +62,8 @@ class Rows:
 class Block:
     """One cluster: its rows, and (g,) the number of each row's state.
 
-    sums: (2 R + 2,) over nodes that take work: allocatable, free, thousandths of GPUs; then GPUs of a node at most.
+    sums: (2 R + 4,) over nodes that take work: allocatable, free, thousandths of GPUs; then GPUs of a node at most, and
+    CPU and memory that nodes use beyond what is requested of them, as far as they have it.
     """
 
     nodes: Nodes

@@ -1,5 +1,6 @@
 """Each factor against its formula, on fleets small enough to work it out by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,13 @@ from hypothesis import strategies as st
 
 from federation.placement.factors.table import factors_of
 from federation.placement.filters.examine import examine
-from federation.placement.pipeline import ground
+from federation.placement.pipeline import ground, place
 from federation.placement.scorer import FACTORS
 from federation.placement.terms import Terms
 from federation.placement.workload import Affinity, Callee, Caller, GpuNeed, Requirement, Toleration, Workload
-from federation.snapshot import MemberState, Snapshot, Taint, frozen
+from federation.snapshot import Cluster, MemberState, Snapshot, Taint, frozen
 from prewarm.settings import Call
-from tests.federation.building import NOW, Wiring, cluster, fleet, workload
+from tests.federation.building import NOW, ClusterBuilder, Wiring, cluster, fleet, workload
 
 NODE: dict[str, Any] = {"cpu": "10", "memory": "100Gi"}
 
@@ -168,3 +169,38 @@ def test_every_factor_is_finite_and_within_0_and_1(
     assert np.isfinite(values).all()
     assert (values >= 0).all()
     assert (values <= 1).all()
+
+
+def _using(one: ClusterBuilder, cores: float, gib: float) -> Cluster:
+    """The cluster with nodes of which each is measured to use so much."""
+    built = one.build()
+    used = np.full((len(built.nodes), 2), [1000.0 * cores, gib * 2**30])
+    return replace(built, nodes=replace(built.nodes, used=used), ages=replace(built.ages, metrics=NOW - 14))
+
+
+def test_headroom_leaves_out_what_is_used_beyond_requests_where_that_is_measured() -> None:
+    """Of ten cores three are requested. Use below that changes nothing; use of six leaves four, of twelve none."""
+    asked = workload(asks={"cpu": "1", "memory": "1Gi"})
+    one = cluster("a").nodes(cpu="10", memory="100Gi", free={"cpu": "7"})
+    plain = fleet(one, cluster("b").nodes(cpu="10", memory="100Gi"))
+
+    def with_use(cores: float, gib: float) -> Snapshot:
+        return replace(plain, clusters=(_using(one, cores, gib), plain.clusters[1]))
+
+    assert factor("headroom", plain, asked) == pytest.approx([0.6, 0.9])
+    assert factor("headroom", with_use(2.0, 0.0), asked) == factor("headroom", plain, asked)
+    assert factor("headroom", with_use(6.0, 0.0), asked) == pytest.approx([0.3, 0.9])
+    assert factor("headroom", with_use(12.0, 0.0), asked) == pytest.approx([0.0, 0.9])
+    assert factor("headroom", with_use(2.0, 80.0), asked) == pytest.approx([0.19, 0.9])
+    assert factor("fit", with_use(12.0, 0.0), asked) == factor("fit", plain, asked)  # room is what requests leave
+
+
+def test_the_answer_says_what_is_used_beyond_requests_and_how_old_that_is() -> None:
+    asked = workload(asks={"cpu": "1", "memory": "1Gi"})
+    one = cluster("a").nodes(cpu="10", memory="100Gi", free={"cpu": "7"})
+    plain = fleet(one)
+    told = place(replace(plain, clusters=(_using(one, 6.5, 0.0),)), asked, now=NOW).reasons
+    assert [each.text for each in told if each.factor == "headroom"] == [
+        "a uses 3.5 cores and 0.0 GiB beyond requests, measured 14 s ago; its headroom is without them"
+    ]
+    assert not [each for each in place(plain, asked, now=NOW).reasons if each.factor == "headroom"]
