@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gnn.bench import ood_mix
 from gnn.bench.mix_guard import NAMES, OWN, GuardedMix, Telling, own_row
 from gnn.bench.mix_shifts import Shift, permuted, shifted
-from gnn.bench.ood_mix import Run
+from gnn.bench.ood_mix import LARGE_AFTER_MIN, SETTLE_MIN, Run, Worlds, one_run
 from gnn.guard.fit import Fit, Stream, fit
 from gnn.mix.policy.answer import tuned_base
 from gnn.mix.policy.played import Played, asked_now
@@ -157,3 +159,29 @@ def test_caught_is_within_five_minutes_and_not_before() -> None:
     assert not replace(run, handed=6).caught
     assert not replace(run, handed=-1).caught
     assert not replace(run, handed=None).caught
+
+
+@pytest.fixture
+def small_worlds(monkeypatch: pytest.MonkeyPatch) -> Worlds:
+    """Days of sixty functions, and a larger fleet of a hundred and twenty in ten clusters."""
+    source = small_source()
+    told = np.full(source.counts.shape, 0.3, np.float32)
+    monkeypatch.setattr(ood_mix, "exemplar_chances", lambda *_: told)
+    for name, value in {"FUNCTIONS": 60, "LARGER": 2, "LARGE_FROM_MIN": 30, "AFTER_MIN": 15}.items():
+        monkeypatch.setattr(ood_mix, name, value)
+    monkeypatch.setattr(ood_mix, "draw_world", partial(draw_world, functions=60))
+    return Worlds(source, Side.TRAINING)
+
+
+@pytest.mark.parametrize("kind", [*Shift, None])
+def test_every_kind_is_played_by_both(kind: Shift | None, small_worlds: Worlds) -> None:
+    run = one_run(POLICY, None, kind, 1, small_worlds)
+    assert run.handed is None
+    assert run.ours > 0
+    assert abs(run.regret) < 0.5
+
+
+def test_a_larger_fleet_has_as_many_times_the_clusters_and_some_minutes(small_worlds: Worlds) -> None:
+    world, called = small_worlds.large(1)
+    assert (world.functions.size, world.fleet.clusters) == (120, 10)
+    assert world.minutes == called.shape[1] == SETTLE_MIN + LARGE_AFTER_MIN
