@@ -23,8 +23,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "prewarm needs Python 3.11 or newer; set PYTHON=")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
-	@echo "compiling the model's kernels ..."
+	@echo "compiling the model's kernels and those of placement on GPUs ..."
 	@$(BIN)/python -c 'from prewarm.forecast.live import warm_up; warm_up()'
+	@$(BIN)/python -c 'from federation.nodes.foresee import warm_up; warm_up()'
 	@touch $@
 	@echo "ready: $(BIN)/prewarm"
 

@@ -16,6 +16,7 @@ import numpy as np
 from federation.nodes.mix import COUNT, CPU, Mix
 from federation.nodes.offers import STRETCHES, offers_of
 from federation.nodes.rows import Rows
+from federation.snapshot import GPU_WHOLE
 from prewarm.domain import FloatArray, IntArray
 
 NODES = 304
@@ -49,6 +50,14 @@ def foresee(question: Question) -> FloatArray:
     for turn in range(1, RUNS):
         room = (room + run_through(question, number, room, turn)) / 2
     return decline_of(room)
+
+
+def warm_up() -> FloatArray:
+    """Compile the kernels by asking about a node with one GPU; numba keeps what it compiled, for all processes."""
+    one = np.ones(1)
+    mix = Mix(np.array([[1, 1, 1, GPU_WHOLE]]), one, np.ones((1, 1), dtype=np.bool_), ())
+    node = Rows(np.array([2]), np.array([2]), np.array([0]), np.array([[GPU_WHOLE]]))
+    return foresee(Question(node, mix, 1.0))
 
 
 def decline_of(room: FloatArray) -> FloatArray:

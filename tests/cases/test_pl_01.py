@@ -1,18 +1,24 @@
 """Nothing fits: the answer is a placement with unplaced instances and a reason for every cluster, and valid JSON."""
 
-from dataclasses import dataclass
+import json
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
+import pytest
 
 from federation.placement.explain.record import decision_of, detail_of
 from federation.placement.pipeline import place
 from federation.placement.scorer import FACTORS, Declined, Question, Weighing
 from federation.placement.terms import Terms
 from federation.placement.workload import Affinity, Workload
-from federation.snapshot import MemberState, Snapshot
+from federation.snapshot import Cluster, MemberState, Snapshot
 from tests.federation.building import NOW, cluster, fleet, workload
+from tests.federation.desk.ground import Ground, standing
+from tests.service import HandClock
 
 
 @dataclass
@@ -74,3 +80,49 @@ def test_once_the_cluster_is_healthy_the_next_try_places_there() -> None:
         placement = place(_fleet(MemberState.READY), _transcribe(), terms=Terms(scorer=scorer), now=NOW)
         assert [(one.cluster, one.replicas) for one in placement.shares] == [("eu-2", 1)]
         assert placement.unplaced == 0
+
+
+class GpuGround(Ground):
+    """Every member but eu-1 has four of the asked GPUs."""
+
+    def _cluster(self, name: str, now: float) -> Cluster:
+        one = super()._cluster(name, now)
+        if name == "eu-1":
+            return one
+        gpus: dict[str, Any] = {"cpu": "40", "memory": "80Gi", "example.com/gpu": "4"}
+        return replace(one, nodes=cluster(name).nodes(**gpus).build().nodes)
+
+
+def _no_nan(word: str) -> float:
+    raise AssertionError(f"{word} is not JSON")
+
+
+@pytest.mark.parametrize("scorer", [None, CountingScorer()])
+async def test_through_the_api_it_is_a_200_with_every_reason_and_nothing_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, scorer: Any
+) -> None:
+    """The status that the OpenAPI document names for an answer, whether or not anything was placed."""
+    caplog.set_level(logging.WARNING)
+    names = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
+    asks = {"cpu": "2", "memory": "4Gi", "example.com/gpu": "1"}
+    form = {"key": "media/transcribe", "replicas": 1, "requests": asks, "affinity": {"regions": ["eu"]}}
+    ground = GpuGround(dict.fromkeys(names, 40), HandClock(), names)
+    async with standing(tmp_path, ground) as at:
+        at.desk.scorer = scorer
+        ground.darken("eu-2")
+        answer = await at.client.post("/v1/placements", json={"workload": form})
+        document = await at.call("GET", "/openapi.json")
+        assert str(answer.status) in document["paths"]["/v1/placements"]["post"]["responses"]
+        told = json.loads(await answer.text(), parse_constant=_no_nan)
+        assert (answer.status, told["unplaced"], told["placements"]) == (200, 1, [])
+        assert {one["cluster"]: one["reason"] for one in told["filtered"]} == {
+            "eu-1": "no example.com/gpu",
+            "eu-2": "unhealthy: does not answer",
+            "us-1": "region us not allowed (eu)",
+        }
+        kept = await (await at.client.get(f"/v1/decisions/{told['decision']}")).text()
+        assert json.loads(kept, parse_constant=_no_nan)["scores"] == []
+        assert [one.getMessage() for one in caplog.records] == []
+        ground.lighten("eu-2")
+        again = await at.call("POST", "/v1/placements", {"workload": form})
+        assert [(one["cluster"], one["replicas"]) for one in again["placements"]] == [("eu-2", 1)]
