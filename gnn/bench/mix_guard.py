@@ -1,9 +1,10 @@
 """The learned policy of the serverless mix under its guard: what the guard sees, when it hands over, what is usual.
 
 The guard sees the pooled graph as in the other worlds, and columns of this one: the age of what the clusters tell, the
-median start of the minute before, how far prices, delays and rooms are from those at its beginning, how forecast calls
-stand to those heard over the last half hour, and the use that the clusters tell beside the memory that is known to be
-warm there. It hands over to the rule that action zero is, for good, in the decision in which it sees something.
+starts of the minute before, prices, delays and rooms beside those at its beginning (two prices that swap and a cluster
+that loses some nodes are usual here, so only what goes beyond counts), how forecast calls stand to those heard over the
+last half hour and these to the last minute's, and the use that clusters tell beside the memory that is known to be warm
+there. It hands over to the rule that action zero is, for good, in the decision in which it sees something.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from gnn.mix.policy.answer import plan
 from gnn.mix.policy.graph import heard_per_s
 from gnn.mix.policy.played import Played, asked_now
 from gnn.mix.policy.shipped import FACTOR_NAMES
-from gnn.mix.state import MINUTE_S, State
+from gnn.mix.state import HALF_LIVES_MIN, MINUTE_S, State
 from prewarm.domain import FloatArray, Int32Array
 
 STALE_MIN, HALVED = 10, 0.5
@@ -35,12 +36,13 @@ HEARD = 20.0
 """Calls heard (forgotten with half an hour) from which on a function's rate says something."""
 OWN = (
     "age of telemetry",
-    "median start",
-    "change of prices",
+    "usual start",
+    "prices changed beyond two",
     "change of delays",
-    "least change of room",
+    "room lost beyond half",
     "calls forecast to heard",
     "the same, either way",
+    "calls heard to before",
     "use told to known",
 )
 NAMES = (*pooled_names(FACTOR_NAMES), *OWN)
@@ -93,6 +95,7 @@ class GuardedMix:
     rows: list[FloatArray] = field(default_factory=list)
     told: list[FloatArray] = field(default_factory=list)
     _first: State | None = None
+    _heard: FloatArray | None = None
     _watch: Watch | None = None
 
     def decide(self, truth: State) -> Int32Array:
@@ -104,7 +107,9 @@ class GuardedMix:
         sight, asked, observed = asked_now(base, told)
         shown = self.telling.shown(observed, truth.minute)
         self._first = self._first or replace(told, price=told.price.copy(), room_gb=told.room_gb.copy())
-        row = np.concatenate([pooled(shown), own_row(told, self._first, shown, (age, self.start_s))])
+        known = (age, self.start_s, newly(told, self._heard))
+        row = np.concatenate([pooled(shown), own_row(told, self._first, shown, known)])
+        self._heard = told.seen[0].sum(axis=1)
         if self._strange(row, truth.minute):
             return base.market.decide(truth)
         action = self.policy.act(shown)
@@ -124,9 +129,11 @@ class GuardedMix:
         return reading.alarms
 
 
-def own_row(told: State, first: State, shown: Shown, known: tuple[int, float | None]) -> FloatArray:
-    """The columns `OWN`. known: age in minutes of what is told, and the median start in s of the minute before."""
-    age, start_s = known
+def own_row(told: State, first: State, shown: Shown, known: tuple[int, float | None, float]) -> FloatArray:
+    """The columns `OWN`. known: age in minutes of what is told, the geometric mean of the starts in s of the minute
+    before, and what `newly` says.
+    """
+    age, start_s, new = known
     told_delay, first_delay = told.site.delay_s, first.site.delay_s
     ratio = _rates(told)
     use = shown["node/cluster"][:, _USED] - (told.site.memory_gb @ told.warm) / told.room_gb
@@ -134,14 +141,27 @@ def own_row(told: State, first: State, shown: Shown, known: tuple[int, float | N
         [
             np.log1p(float(age)),
             np.log(max(start_s, 0.1)) if start_s is not None else np.log(_USUAL_START_S),
-            np.abs(np.log(told.price / first.price)).mean(),
+            max(0.0, float((told.price != first.price).sum()) - 2.0) / len(told.price),
             np.abs(told_delay - first_delay).mean() / first_delay.mean(),
-            np.log(told.room_gb / first.room_gb).min(),
+            max(0.0, float(np.log(first.room_gb / told.room_gb).max()) - np.log(2.0)),
             ratio.mean(),
             np.abs(ratio).mean(),
+            new,
             np.clip(use, -1.0, 1.0).mean(),
         ]
     )
+
+
+def newly(told: State, before: FloatArray | None) -> float:
+    """Logarithm of the calls that functions had in the last minute over their rate before, the median of those called
+    once a minute or more; `before` (n,) the calls heard as of a minute ago, None at the beginning.
+    """
+    if before is None:
+        return 0.0
+    keep = 0.5 ** (1.0 / HALF_LIVES_MIN[0])
+    new, rate = told.seen[0].sum(axis=1) - keep * before, (1.0 - keep) * before
+    often = (rate >= 1.0) & (new > 0.5)
+    return float(np.median(np.log(new[often] / rate[often]))) if often.any() else 0.0
 
 
 def _rates(told: State) -> FloatArray:

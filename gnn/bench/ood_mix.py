@@ -183,16 +183,17 @@ def _cost(
             permuted(day, seed)
         ledger = day.play(policy.decide(day.state))
         if isinstance(policy, GuardedMix):
-            policy.start_s = _median_start(played[0], day.minute - 1, ledger)
+            policy.start_s = _usual_start(played[0], day.minute - 1, ledger)
         total += float((ledger @ PRICES).sum()) if day.minute > at else 0.0
     return total
 
 
-def _median_start(world: World, minute: int, ledger: FloatArray) -> float | None:
-    """Of the starts that calls waited for in a minute, s; None without one."""
+def _usual_start(world: World, minute: int, ledger: FloatArray) -> float | None:
+    """Geometric mean of the starts of a minute that calls may have waited for, s; None without one."""
     at = slice(*world.hits.first[minute : minute + 2])
-    started = ledger[world.hits.row[at], COLD] >= 1.0
-    return float(np.median(world.hits.start_s[at][started])) if started.any() else None
+    started = ledger[world.hits.row[at], COLD] > 0.0
+    took = world.hits.start_s[at][started]
+    return float(np.exp(np.log(np.maximum(took, 0.05)).mean())) if len(took) else None
 
 
 def _goals(runs: Sequence[Run], *, trained: bool) -> list[Goal]:

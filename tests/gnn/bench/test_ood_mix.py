@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gnn.bench import ood_mix
-from gnn.bench.mix_guard import NAMES, OWN, GuardedMix, Telling, own_row
+from gnn.bench.mix_guard import NAMES, OWN, GuardedMix, Telling, newly, own_row
 from gnn.bench.mix_shifts import Shift, permuted, shifted
 from gnn.bench.ood_mix import LARGE_AFTER_MIN, SETTLE_MIN, Run, Worlds, one_run
 from gnn.guard.fit import Fit, Stream, fit
@@ -22,7 +22,7 @@ from gnn.mix.replay import Day
 from gnn.mix.rules.factors import FACTORS
 from gnn.mix.world.draw import World, draw_world
 from gnn.mix.world.source import Side
-from tests.gnn.mix.builders import small_source
+from tests.gnn.mix.builders import Tiny, small_source
 
 AT = 60
 
@@ -123,11 +123,37 @@ def test_lying_halves_the_use_and_the_guard_sees_it_beside_what_is_warm() -> Non
         day.play(tuned_base().market.decide(day.state))
     _, _, shown = asked_now(POLICY.base, day.state)
     use = OWN.index("use told to known")
-    true = own_row(day.state, day.state, shown, (0, None))
-    lied = own_row(day.state, day.state, Telling(Shift.LYING, 0).shown(shown, 30), (0, None))
+    true = own_row(day.state, day.state, shown, (0, None, 0.0))
+    lied = own_row(day.state, day.state, Telling(Shift.LYING, 0).shown(shown, 30), (0, None, 0.0))
     used = (day.state.site.memory_gb @ day.warm / day.state.room_gb).mean()
     assert true[use] == pytest.approx(0.0, abs=1e-6)
     assert lied[use] == pytest.approx(-used / 2, rel=1e-3)
+
+
+def test_thrice_the_calls_are_seen_in_the_minute_after() -> None:
+    day = Tiny([[(4, 0)] * 30 + [(12, 0)] * 2, [(2, 0)] * 30 + [(6, 0)] * 2, [(0, 0)] * 32]).day()
+    heard = []
+    for _ in range(31):
+        before = day.state.seen[0].sum(axis=1)
+        day.play(np.array([[1, 0]] * 3, np.int32))
+        heard.append(newly(day.state, before))
+    assert newly(day.state, None) == 0.0
+    assert heard[30] - heard[29] == pytest.approx(np.log(3.0), abs=0.05)
+    assert abs(heard[29] - heard[28]) < 0.05
+
+
+def test_two_swapped_prices_and_a_third_of_a_room_are_usual_and_more_is_not() -> None:
+    day = Day(*drawn())
+    first = day.state
+    _, _, shown = asked_now(POLICY.base, first)
+    prices, room = OWN.index("prices changed beyond two"), OWN.index("room lost beyond half")
+    swapped, less = first.price[[1, 0, 2, 3, 4]], first.room_gb * [1.0, 0.65, 1.0, 1.0, 1.0]
+    usual = own_row(replace(first, price=swapped, room_gb=less), first, shown, (0, None, 0.0))
+    assert usual[prices] == usual[room] == 0.0
+    gone = first.room_gb * [1.0, 1e-6, 1.0, 1.0, 1.0]
+    strange = own_row(replace(first, price=2.05 - first.price, room_gb=gone), first, shown, (0, None, 0.0))
+    assert strange[prices] == pytest.approx(3 / 5)
+    assert strange[room] > 5.0
 
 
 def test_the_guard_hands_over_for_good_and_the_rule_decides_from_then_on() -> None:
