@@ -166,12 +166,14 @@ def _key(variant: Variant, seed: int, worlds: Sequence[int], code: str) -> str:
 
 
 def _code() -> str:
-    """What else decides a run: the learner, the networks and the world."""
+    """What else decides a run: the learner, the networks, the world, and the service's pipeline, which it plays with."""
+    import federation
     import gnn
 
     package = Path(gnn.__file__).parent
     learner = [package / f"{name}.py" for name in _LEARNER]
-    return seal([*sources(package / "fleet"), *learner], version("torch").encode())
+    pipeline = list((Path(federation.__file__).parent / "placement").rglob("*.py"))
+    return seal([*sources(package / "fleet", package / "graph"), *learner, *pipeline], version("torch").encode())
 
 
 _LEARNER = (

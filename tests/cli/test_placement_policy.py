@@ -48,6 +48,7 @@ def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.Cap
         (("evaluate", "placement", "--seeds", "500"), "evaluation seeds are 0 to 99"),
         (("evaluate", "placement", "--seeds", "a-b"), "give numbers and ranges"),
         (("evaluate", "placement", "--weights", str(tmp_path / "none.npz")), "no weights"),
+        (("evaluate", "placement", "--against", str(tmp_path / "none.npz")), "no weights"),
     ]
     for arguments, why in wrong:
         assert run(*arguments) == 2
@@ -89,8 +90,9 @@ def test_trained_resumed_and_evaluated(tmp_path: Path, capsys: pytest.CaptureFix
     assert again["validation_score"] >= card["validation_score"]
     assert picture.read_bytes().startswith(b"\x89PNG")
     weights = str(tmp_path / "out" / "placement-fleet.npz")
-    status = run("evaluate", "placement", "--weights", weights, "--seeds", "0,1", "--json")
+    status = run("evaluate", "placement", "--weights", weights, "--against", weights, "--seeds", "0,1", "--json")
     found = json.loads(capsys.readouterr().out)
+    assert found["against"] == [0.0, 0.0, 0.0]
     assert found["seeds"] == [0, 1]
     assert found["low"] <= found["score"] <= found["high"]
     assert status == (0 if found["low"] > 0 else 1)

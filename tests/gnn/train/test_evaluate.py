@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="the learn extra is not installed")
 
 from gnn.forms import Rule
-from gnn.train.evaluate import evaluate, interval, weights_for
+from gnn.train.evaluate import Evaluation, apart, evaluate, interval, weights_for
 from gnn.train.loop import train
 from gnn.train.tasks import find, names
 from prewarm.domain import InputError
@@ -25,6 +25,17 @@ def test_the_interval_covers_the_mean_as_often_as_it_says() -> None:
         low, high = interval(rng.normal(1.0, 2.0, 30), rng)
         covered += low <= 1.0 <= high
     assert 88 <= covered <= 99
+
+
+def test_two_policies_are_compared_world_by_world() -> None:
+    def told(*by_seed: float) -> Evaluation:
+        return Evaluation(tuple(range(len(by_seed))), float(np.mean(by_seed)), 0.0, 0.0, by_seed, {}, 0)
+
+    ours, theirs = told(0.5, -0.1, 0.3), told(0.4, -0.2, 0.2)
+    assert apart(ours, theirs) == pytest.approx((0.1, 0.1, 0.1))
+    assert apart(theirs, ours) == pytest.approx((-0.1, -0.1, -0.1))
+    mean, low, high = apart(told(0.5, -0.1), told(0.1, 0.3))
+    assert (mean, low, high) == pytest.approx((0.0, -0.4, 0.4))
 
 
 def test_each_seed_is_judged_by_itself(tmp_path: Path) -> None:
