@@ -166,7 +166,7 @@ def _key(variant: Variant, seed: int, worlds: Sequence[int], code: str) -> str:
 
 
 def _code() -> str:
-    """What else decides a run: the learner, the networks, the world, and the service's pipeline, which it plays with."""
+    """What else decides a run: the learner, the networks, the world, and the pipeline that it plays with."""
     import federation
     import gnn
 
