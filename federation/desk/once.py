@@ -196,8 +196,9 @@ async def _end(errand: _Errand, manifest: Manifest) -> Answer:
 def _answer(placement: Placement, report: Report | None, notes: tuple[str, ...], why: str | None) -> Answer:
     detail = detail_of(placement)
     verdict = "decided only" if report is None else str(report.verdict)
+    placed = sum(share.replicas for share in placement.shares)
     if report is not None and report.verdict is Verdict.REHEARSED:
-        verdict = "a dry run; --apply puts it there"
+        verdict = "a dry run; --apply puts it there" if placed else "a dry run"
     steps = _steps(report)
     lines = [*sentences(detail), *steps, *notes, *([f"not carried out: {why}"] if why else [])]
     failed = why is not None and (report is None or report.verdict is not Verdict.REHEARSED)
@@ -211,7 +212,6 @@ def _answer(placement: Placement, report: Report | None, notes: tuple[str, ...],
         "notes": list(notes),
         "steps": steps,
     }
-    placed = sum(share.replicas for share in placement.shares)
     head = f"{placement.workload}: {placed} of {placement.replicas} placed ({verdict})"
     return Answer(placement.workload, good, head, tuple(lines), {**detail, **more})
 

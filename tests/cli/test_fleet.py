@@ -166,6 +166,20 @@ def test_what_fits_nowhere_is_said_and_found(fleet: Fleet, run: Run, tmp_path: P
         assert sum(part["contribution"] for part in score["factors"]) == pytest.approx(score["score"], abs=1e-6)
 
 
+def test_a_node_by_name_decides_the_member_and_where_nothing_goes_nothing_is_offered(
+    fleet: Fleet, run: Run, tmp_path: Path
+) -> None:
+    def bound(host: str) -> str:
+        body = manifest(replicas=2)
+        body["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": host}
+        return run("place", "-f", file_of(tmp_path, body), *at(fleet))[1]
+
+    assert "us: 2 instances (was 0)" in bound("us-1")
+    told = bound("nobody").splitlines()
+    assert told[0] == "shop/checkout: 0 of 2 placed (a dry run)"
+    assert "  us is out (affinity): no node with kubernetes.io/hostname In nobody" in told
+
+
 def test_the_standard_input_is_a_file_too(fleet: Fleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(form(replicas=2))))
     code, told, _ = run("place", "-f", "-", *at(fleet))
