@@ -9,10 +9,12 @@ from functools import cache
 
 import numpy as np
 
-from prewarm.forecast.experts.opinions import Opinions, ask, shipped_model
+from prewarm.forecast.experts.opinions import Opinions, ask, joined, shipped_model
 from prewarm.forecast.levels.history_view import SparseHistory
-from prewarm.forecast.replica import Behind, Question, Replica, sparse_history
+from prewarm.forecast.replica import BLOCK_ROWS, Behind, Question, Replica, sparse_history
 from prewarm.history.view import HitView
+
+BLOCKS_AT_A_TIME = 8
 
 
 @cache
@@ -38,8 +40,16 @@ def load(argument: tuple[HitView, int]) -> None:
 
 
 def opinions(question: Question) -> Opinions | Behind:
-    """All experts' opinions on the question's minute, or how far the copy reaches where it has missed something."""
-    answer = _replica().answer(question)
-    if isinstance(answer, Behind):
-        return answer
-    return ask(sparse_history(answer, question.capacity))
+    """All experts' opinions on the question's minute, or how far the copy reaches where it has missed something.
+
+    Some thousand functions are asked about at a time: the arrays of a hundred thousand fit no cache, and a tick that
+    lets go of gigabytes and asks for them again waits for the memory longer than it computes.
+    """
+    parts = _replica().in_parts(question, BLOCKS_AT_A_TIME)
+    if isinstance(parts, Behind):
+        return parts
+    answers, first = [], 0
+    for view in parts:
+        answers.append(ask(sparse_history(view, question.capacity[first : first + len(view)])))
+        first += len(view)
+    return joined(answers, BLOCKS_AT_A_TIME * BLOCK_ROWS)

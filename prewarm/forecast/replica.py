@@ -8,6 +8,7 @@ missed something says how far it reaches and is brought up to date: it is a cach
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,13 +59,20 @@ class Replica:
 
     def answer(self, question: Question) -> HitView | Behind:
         """The hits of the window before the question's minute, or how far the copy reaches if that is not enough."""
+        parts = self.in_parts(question, blocks=max(1, len(self._blocks), -(-len(question.tail) // BLOCK_ROWS)))
+        return parts if isinstance(parts, Behind) else next(parts)
+
+    def in_parts(self, question: Question, blocks: int) -> Iterator[HitView] | Behind:
+        """The same for so many blocks of functions after another, each a view of its own, so that whoever works on them
+        one by one needs memory for one only.
+        """
         if self.reaches is None or self.reaches < question.first:
             return Behind(self.reaches)
         self._extend(question.tail, self.reaches, question.close)
         self.reaches = max(self.reaches, question.close)
         for arena in self._blocks:
             arena.start = arena.position(question.tail.now_minute - question.window_min)
-        return self._read(question)
+        return self._read(question, self.reaches, blocks)
 
     def _extend(self, view: HitView, first: int, until: int) -> None:
         self._grow(len(view))
@@ -72,21 +80,21 @@ class Replica:
         for arena, lengths, part in self._parts(view, chosen):
             arena.extend(lengths, *part)
 
-    def _read(self, question: Question) -> HitView:
+    def _read(self, question: Question, reaches: int, blocks: int) -> Iterator[HitView]:
         tail, now = question.tail, question.tail.now_minute
-        assert self.reaches is not None
-        open_ = (tail.hit_minute >= self.reaches) & (tail.hit_minute < now)
-        found = []
-        for arena, more, part in self._parts(tail, open_):
-            arena.write_ahead(more, *part)
-            lengths = arena.end - arena.start + more
-            index = flat_index(arena.start, lengths)
-            minute = (arena.offset[index].astype(np.int32) + np.int32(arena.origin)).astype(np.int32)
-            found.append((lengths, minute, arena.count[index], arena.concurrency[index]))
-        size = len(tail)
-        lengths, minute, count, running = (np.concatenate(column) for column in zip(*found, strict=True))
+        parts = self._parts(tail, (tail.hit_minute >= reaches) & (tail.hit_minute < now))
         since = np.maximum(tail.since, now - question.window_min).astype(np.int32)
-        return HitView(minute, count, running, pointers(lengths[:size]), since, now)
+        for first in range(0, len(parts), blocks):
+            found = []
+            for arena, more, part in parts[first : first + blocks]:
+                arena.write_ahead(more, *part)
+                lengths = arena.end - arena.start + more
+                index = flat_index(arena.start, lengths)
+                minute = (arena.offset[index].astype(np.int32) + np.int32(arena.origin)).astype(np.int32)
+                found.append((lengths, minute, arena.count[index], arena.concurrency[index]))
+            lengths, minute, count, running = (np.concatenate(column) for column in zip(*found, strict=True))
+            known = since[first * BLOCK_ROWS : (first + blocks) * BLOCK_ROWS]
+            yield HitView(minute, count, running, pointers(lengths[: len(known)]), known, now)
 
     def _grow(self, rows: int) -> None:
         while len(self._blocks) * BLOCK_ROWS < max(rows, 1):

@@ -94,3 +94,23 @@ def test_needs_follow_from_what_runs_and_what_an_instance_serves() -> None:
     history = sparse_history(told, np.array([5.0]))
     assert history.hit_need.tolist() == [3, 1, 1]
     assert history.marks.tolist() == pytest.approx([12.0, 4.0, 0.01])
+
+
+@given(
+    st.dictionaries(st.tuples(st.integers(0, 2600), st.integers(0, 120)), st.floats(1, 9, width=32), max_size=80),
+    st.integers(1, 2600),
+    st.integers(1, 4),
+)
+def test_parts_put_together_are_the_whole(hits: Hits, functions: int, blocks: int) -> None:
+    """However many blocks are read at a time, every function's hits are there once, in order."""
+    hits = {key: count for key, count in hits.items() if key[0] < functions}
+    copy = Replica()
+    copy.load(view(hits, 110, functions), 100)
+    asked = question(hits, 115, functions, first=90, close=100, window=200)
+    parts = copy.in_parts(asked, blocks)
+    assert not isinstance(parts, Behind)
+    found = list(parts)
+    whole = view(hits, 115, functions)
+    assert sum(len(part) for part in found) == functions
+    assert np.concatenate([part.hit_minute for part in found]).tolist() == whole.hit_minute.tolist()
+    assert np.concatenate([np.diff(part.indptr) for part in found]).tolist() == np.diff(whole.indptr).tolist()

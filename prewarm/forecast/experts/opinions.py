@@ -6,6 +6,7 @@ themselves need numpy only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -41,6 +42,13 @@ class Opinions:
 def ask(history: SparseHistory) -> Opinions:
     """What every expert says of `history.now_minute` (minutes since the epoch), from the minutes before it."""
     return with_calendar(history, shipped_model().p_at_least(history))
+
+
+def joined(parts: Sequence[Opinions], rows: int) -> Opinions:
+    """Opinions on the functions one part after another, each part but the last of `rows` functions, as of one fleet."""
+    row = np.concatenate([part.row + np.int32(number * rows) for number, part in enumerate(parts)])
+    level = np.concatenate([part.level for part in parts])
+    return Opinions(row, level, np.concatenate([part.chance for part in parts]), parts[0].experts)
 
 
 def with_calendar(history: SparseHistory, said: LevelProbabilities) -> Opinions:
