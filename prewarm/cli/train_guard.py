@@ -26,7 +26,7 @@ _MINUTES_MEMORY_S = 180.0
 
 @click.command(epilog="Example: prewarm train guard --task fleet --runs 300 --install")
 @click.option("--task", "name", type=click.Choice(["fleet", "published", "mix"]), default="fleet", show_default=True)
-@click.option("--runs", type=click.IntRange(2), default=300, show_default=True, help="Runs, a third to fit.")
+@click.option("--runs", type=click.IntRange(3), default=300, show_default=True, help="Runs, a quarter to fit.")
 @click.option("--rate", type=click.FloatRange(0, 1), default=0.005, show_default=True, help="False alarms by run.")
 @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder [default: build/guard-TASK].")
