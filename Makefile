@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The real Kubernetes programs for tests: CI builds all that tests use, `make assets ASSETS=etcd` only some.
 ASSETS ?= etcd kubernetes kwok metrics-server gateway
 
-.PHONY: help setup learn run test test-all assets demo-fleet lint types layers format screenshots clean
+.PHONY: help setup learn run test test-all test-ray assets demo-fleet lint types layers format screenshots clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -36,10 +36,15 @@ run: setup ## Run the service on a simulated world and print the page's address
 	@$(BIN)/prewarm serve
 
 test: setup lint types layers ## Check the style, the types and the layers, then run the tests
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 -m 'not slow and not ray'
 
 test-all: setup learn lint types layers ## Everything, with the long runs and the sequence model
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 -m 'not ray'
+
+# Apart from test-all: a Ray cluster cannot be kept to the loopback interface, it listens on all of them (with a token).
+test-ray: learn ## Tests of --ray against a real Ray cluster, whose ports are open to the network while they run
+	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS),learn,peers,ray]'
+	$(BIN)/pytest -q -m ray
 
 assets: ## Build the real Kubernetes programs for tests (Go >= 1.26; 12 minutes cold) and print their folder
 	@tests/cluster/assets/build.sh $(ASSETS)

@@ -79,11 +79,13 @@ def test_a_run_that_is_spread_ends_with_the_same_weights(tmp_path: Path) -> None
     assert {500, 501} <= set(spread.asked)  # judged there too
 
 
+@pytest.mark.ray
 def test_over_a_ray_cluster_too(tmp_path: Path, over_ray: OverRay) -> None:
     assert over_ray.width == 2
     assert run(tmp_path / "here", None) == run(tmp_path / "there", over_ray)
 
 
+@pytest.mark.ray
 def test_whole_runs_over_ray_write_what_they_write_here(tmp_path: Path, over_ray: OverRay) -> None:
     products = over_ray.map(Training(ContextTask(), plan(questions=12), "prewarm train"), [3, 4])
     for seed, product in zip((3, 4), products, strict=True):
@@ -94,6 +96,7 @@ def test_whole_runs_over_ray_write_what_they_write_here(tmp_path: Path, over_ray
         assert [entry["score"] for entry in product.curve] == [entry["score"] for entry in here.curve]
 
 
+@pytest.mark.ray
 def test_an_error_in_a_piece_over_ray_is_the_error(over_ray: OverRay) -> None:
     with pytest.raises(InputError, match="no good: 3"):
         over_ray.map(_refuses, [3])
@@ -103,6 +106,7 @@ def _refuses(item: int) -> None:
     raise InputError(f"no good: {item}")
 
 
+@pytest.mark.ray
 @pytest.mark.parametrize(("address", "why"), [("127.0.0.1:1", "refused"), ("moon", "give HOST:PORT"), ("a:b", "give")])
 def test_where_no_cluster_answers_one_line_says_so(address: str, why: str) -> None:
     pytest.importorskip("ray", reason="the ray extra is not installed")
@@ -110,14 +114,10 @@ def test_where_no_cluster_answers_one_line_says_so(address: str, why: str) -> No
         OverRay(address)
 
 
-def test_without_ray_one_line_says_what_to_install() -> None:
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        with pytest.raises(InputError, match=r"pip install 'prewarm-fleet\[ray\]'"):
-            OverRay("auto")
-    else:
-        pytest.skip("Ray is installed")
+def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
+    with pytest.raises(InputError, match=r"pip install 'prewarm-fleet\[ray\]'"):
+        OverRay("auto")
 
 
 @pytest.fixture(scope="module")
