@@ -57,14 +57,9 @@ class Replica:
         self._blocks, self.reaches = [], until
         self._extend(view, -(1 << 30), until)
 
-    def answer(self, question: Question) -> HitView | Behind:
-        """The hits of the window before the question's minute, or how far the copy reaches if that is not enough."""
-        parts = self.in_parts(question, blocks=max(1, len(self._blocks), -(-len(question.tail) // BLOCK_ROWS)))
-        return parts if isinstance(parts, Behind) else next(parts)
-
     def in_parts(self, question: Question, blocks: int) -> Iterator[HitView] | Behind:
-        """The same for so many blocks of functions after another, each a view of its own, so that whoever works on them
-        one by one needs memory for one only.
+        """The hits of the window before the question's minute, or how far the copy reaches where that is too little; so
+        many blocks of functions at a time, each a view of its own: whoever works on them needs memory for one.
         """
         if self.reaches is None or self.reaches < question.first:
             return Behind(self.reaches)
