@@ -8,7 +8,7 @@ import numpy as np
 
 from federation.placement.explain.scores import totals
 from federation.placement.factors.packing import NEUTRAL
-from federation.placement.factors.table import factors_of
+from federation.placement.factors.table import factor_of, factors_of
 from federation.placement.factors.weighing import weigh
 from federation.placement.filters.case import Case
 from federation.placement.filters.sieve import Sieved
@@ -18,6 +18,8 @@ from prewarm.domain import FloatArray, IntArray, PolicyTag
 STEADINESS = FACTORS.index("steadiness")
 _PRESENT = [STEADINESS, FACTORS.index("warm")]
 """Factors of what runs there already."""
+_TAKING = [FACTORS.index(name) for name in ("fit", "headroom", "risk")]
+"""Factors that read the room which the workload itself takes, and the share of the fleet's instances that it is."""
 _PACKING = [FACTORS.index("fragmentation"), FACTORS.index("future_fill")]
 
 
@@ -26,8 +28,8 @@ class Judged:
     """at: (c,) positions of the clusters that passed; values: (C, F) of all clusters; scores: (c,).
 
     worth: (C,) what a place is worth to an instance: the score, also of clusters that were dropped. Where instances are
-    spread by shares it is the score without what runs there already, since shares that grow with what they gave before
-    would drift. stay: (C,) what not having to move is worth beyond that to an instance that runs there.
+    spread by shares it is the score that the place had before any of them ran, since shares that depend on what they
+    gave before would drift. stay: (C,) what not having to move is worth beyond that to an instance that runs there.
     """
 
     case: Case
@@ -46,15 +48,22 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     at = np.flatnonzero(sieved.open)
     values = factors_of(case)
     weighing, tag = weigh(_question(case, at, values), case.terms.policy, case.terms.scorer if at.size else None)
-    weights = weighing.weights.copy()
+    weights, shared = weighing.weights, weighing.temperature > 0
     scores = totals(values[at], weights, weighing.residual)
-    stay = _stay(case, values, weights, shared=weighing.temperature > 0)
-    if weighing.temperature > 0:
-        weights[_PRESENT] = 0.0
-    worth = values @ weights
+    stay = _stay(case, values, weights, shared=shared)
+    worth = (_alone(case, values) if shared else values) @ weights
     if weighing.residual is not None:
         worth[at] += weighing.residual
     return Judged(case, sieved, at, values, weighing, tag, scores, worth, stay)
+
+
+def _alone(case: Case, values: FloatArray) -> FloatArray:
+    """The factors, (C, F), as they were before anything of the workload ran; those of what runs there are 0."""
+    alone, found = case.alone(), values.copy()
+    for at in _TAKING:
+        found[:, at] = factor_of(alone, FACTORS[at])
+    found[:, _PRESENT] = 0.0
+    return found
 
 
 def _stay(case: Case, values: FloatArray, weights: FloatArray, *, shared: bool) -> FloatArray:

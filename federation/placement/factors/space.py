@@ -29,10 +29,11 @@ def fit(case: Case) -> FloatArray:
     number = added(case).astype(np.float64)
     taken = np.zeros(len(case.fleet))
     for resource, amount in case.ask.amounts:
-        taken = np.maximum(taken, number * amount / np.maximum(case.fleet.room[resource], 1.0))
+        free = case.fleet.room[resource] + case.freed * amount
+        taken = np.maximum(taken, number * amount / np.maximum(free, 1.0))
     if needs_gpu(case.ask.gpu):
         milli = case.ask.gpu.count * GPU_WHOLE or case.ask.gpu.milli
-        taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room, 1.0))
+        taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room + case.freed * milli, 1.0))
     missing = (case.fits == 0) & (case.occupied < case.workload.replicas)
     left: FloatArray = np.where(missing, 0.0, np.maximum(1.0 - taken, 0.0))
     return left * liking(case)
@@ -49,7 +50,7 @@ def headroom(case: Case) -> FloatArray:
     for resource in (CPU, MEMORY):
         total = case.fleet.total[resource]
         free = case.fleet.room[resource] - case.fleet.overstepped[resource]
-        free = free - number * asked.get(resource, 0) - _growth(case, resource)
+        free = free - (number - case.freed) * asked.get(resource, 0) - _growth(case, resource)
         left = np.minimum(left, np.maximum(free, 0.0) / np.maximum(total, 1.0))
     return left
 

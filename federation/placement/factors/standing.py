@@ -36,7 +36,8 @@ def risk(case: Case) -> FloatArray:
     slowly. concentration: share of all instances of the fleet that run there already.
     """
     half, facts = case.terms.policy.stale_s / 2, case.fleet.facts
-    concentration = facts.instances / max(float(facts.instances.sum()), 1.0)
+    there = facts.instances - case.absent
+    concentration = there / max(float(there.sum()), 1.0)
     late = np.minimum(np.maximum((case.now - facts.seen) / half - 1.0, 0.0), 1.0)
     late[np.isnan(late)] = 1.0
     return np.maximum(1.0 - (late + facts.in_state(MemberState.SLOW) + concentration) / 3.0, 0.0)

@@ -27,3 +27,8 @@ _BY_NAME: dict[str, Callable[[Case], FloatArray]] = {
 def factors_of(case: Case) -> FloatArray:
     """Value in 0..1 of every factor for every cluster, (C, F)."""
     return np.stack([_BY_NAME[name](case) for name in FACTORS], axis=1)
+
+
+def factor_of(case: Case, name: str) -> FloatArray:
+    """One of them, (C,)."""
+    return _BY_NAME[name](case)

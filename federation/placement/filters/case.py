@@ -7,7 +7,9 @@ read it, so they can be tried in any order and tested alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.room import Ask
@@ -45,7 +47,9 @@ class Case:
     occupied, ready: (C,) instances that hold room, and that are ready.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
-    declared: (C,) further ones on nodes that autoscaling would add.
+    declared: (C,) further ones on nodes that autoscaling would add. freed: (C,) own instances whose room counts as
+    free, absent: (C,) own
+    instances that do not count as running there; both 0 but in `alone`.
     """
 
     fleet: FleetColumns
@@ -69,12 +73,27 @@ class Case:
     quota: IntArray
     fits: IntArray
     declared: IntArray
+    freed: IntArray | int = 0
+    absent: IntArray | int = 0
 
     @property
     def rows(self) -> BoolArray:
         """Rows that accept it, (N,)."""
         rows: BoolArray = self.accepts[self.fleet.numbers]
         return rows if self.taking is None else rows & (self.taking > 0)
+
+    def alone(self) -> Case:
+        """The same before anything of the workload runs: its instances' room is free, and none of them counts."""
+        nothing, key = np.zeros_like(self.occupied), self.workload.key
+        here = [one.running.get(key) for one in self.fleet.clusters]
+        return replace(
+            self,
+            occupied=nothing,
+            ready=nothing,
+            fits=self.fits + self.occupied,
+            freed=self.occupied,
+            absent=np.array([0 if one is None else one.wanted for one in here], dtype=np.int64),
+        )
 
 
 @dataclass(frozen=True, slots=True)
