@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,18 @@ FLAGS = (
     "--disable-sync",
 )
 SHOWN = "shop/checkout"
+DARK_MEMBERS = """\
+apiVersion: v1
+kind: Config
+current-context: dark-1
+contexts:
+- {{name: dark-1, context: {{cluster: dark-1, user: nobody}}}}
+- {{name: dark-2, context: {{cluster: dark-2, user: nobody}}}}
+clusters:
+- {{name: dark-1, cluster: {{server: "http://127.0.0.1:{ports[0]}"}}}}
+- {{name: dark-2, cluster: {{server: "http://127.0.0.1:{ports[1]}"}}}}
+users: [{{name: nobody, user: {{}}}}]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -305,6 +319,28 @@ def test_clusters_fit_a_phone(service: Process, browser: webdriver.Chrome) -> No
         ".filter(one => one.offsetParent && one.getBoundingClientRect().height < 26).length"
     )
     assert small == 0
+
+
+def test_what_was_never_seen_is_unknown_and_not_nothing(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    """Members that never answered: nothing of them reads 0, and they are on the map with a question mark."""
+    config = tmp_path / "dark.yaml"
+    nothing = ("127.0.0.1", 0)
+    with closing(socket.create_server(nothing)) as one, closing(socket.create_server(nothing)) as other:
+        ports = [taken.getsockname()[1] for taken in (one, other)]
+    config.write_text(DARK_MEMBERS.format(ports=ports))
+    with serving(tmp_path, "--kubeconfig", str(config)) as service:
+        service.until("/readyz")
+        page = Page(browser, service.url)
+        page.until("return document.querySelectorAll('#clusters tbody tr').length === 2")
+        cells = browser.execute_script(
+            "return [...document.querySelectorAll('#clusters tbody td')].map(one => one.textContent)"
+        )
+        assert cells[0] == "dark-1"
+        assert cells[3:7] == ["unknown", "unknown / unknown", "unknown / unknown", "unknown / unknown"]
+        assert cells[8] == "never"
+        page.until("return document.querySelector('#map .site-count')?.textContent === '?'")
+        assert "never seen" in browser.execute_script("return document.querySelector('#map .site title').textContent")
+        assert page.complaints() == []
 
 
 def test_without_a_fleet_there_is_no_panel_and_one_question(tmp_path: Path, browser: webdriver.Chrome) -> None:
