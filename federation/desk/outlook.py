@@ -1,29 +1,29 @@
-"""The forecast mix in the service: made anew as work changes, judged in a worker thread, and only then put in force.
+"""The forecast mix in the service: made anew as work changes, judged elsewhere, and only then put in force.
 
 No decision waits. A round looks at what is known; where the mix has changed enough it is made anew in a thread and its
 node states are judged for the shapes in use, while decisions go on with the one in force. In between, rounds judge the
-states that appeared. Memos are changed on the event loop only; threads get values and give values back.
+states that appeared. Memos are changed on the event loop only; threads and processes get values and give values back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from federation.desk.desk import FleetDesk
+from federation.desk.judges import judge_missing
 from federation.desk.mixed import Mixed
 from federation.desk.pace import keep_pace
 from federation.desk.wanted import TAKES_WORK, work_in
 from federation.nodes.foresee import foresee
 from federation.nodes.outlook import Outlook, distance, outlook_of
-from federation.placement.packing.changes import Shape, Task, shape_of
+from federation.placement.packing.changes import Shape, shape_of
 from federation.placement.reserve.book import Book
 from federation.placement.workload import Workload
 from federation.snapshot import Nodes, Snapshot
-from prewarm.domain import FloatArray, PrewarmError
+from prewarm.domain import PrewarmError
 from prewarm.forecast.pool import FitPool
 
 log = logging.getLogger("federation.desk")
@@ -34,12 +34,8 @@ STEADY = 0.02
 """Where the mix changed by less, and what is to come by less than five times this, judgements stay in force."""
 MOST_SHAPES = 64
 """Shapes that are judged before anybody asks: those asked for lately, then the most frequent of the mix."""
-MOST_PIECES = 200
-"""Pieces of work in one round, each some hundred states for one shape."""
 FORESIGHT_S = 300.0
 """Foreseeing how room declines is given up after so long."""
-REST, LONGEST_REST_S = 2.0, 1.0
-"""After each piece the thread rests so many times as long as it worked, since decisions share its processor."""
 
 
 @dataclass(slots=True)
@@ -98,17 +94,9 @@ class Outlooks:
         self.desk.mixed = fresh
 
     async def _judge(self, mixed: Mixed, shapes: Iterable[Shape]) -> None:
-        """Judge in a thread what is missing for these shapes, piece by piece; the first of them first."""
+        """Have judged what is missing for the first of these shapes."""
         wanted = tuple(dict.fromkeys(shapes))[:MOST_SHAPES]
-        for _ in range(MOST_PIECES):
-            fleet = self.desk.placer.fleet
-            tasks = [(memo, task) for memo in mixed.memos if (task := memo.missing(fleet, wanted)) is not None]
-            if not tasks:
-                return
-            for memo, task in tasks:
-                found, spent_s = await asyncio.to_thread(_timed, task)
-                memo.learn(task, found)
-                await asyncio.sleep(min(REST * spent_s, LONGEST_REST_S))
+        await judge_missing(mixed.memos, wanted, lambda: self.desk.placer.fleet)
 
     def _placed(self) -> Mapping[str, Workload]:
         """Workloads that are to stay placed; each manifest is read once, and one that cannot be read is left out."""
@@ -131,12 +119,6 @@ class Outlooks:
         return dict(zip(map(str, view.keys), view.decisions.to_count.tolist(), strict=False))
 
 
-def _timed(task: Task) -> tuple[FloatArray, float]:
-    """The gains, and the seconds that they took."""
-    begin = time.perf_counter()
-    return task.judged(), time.perf_counter() - begin
-
-
 def _made(
     snapshot: Snapshot, book: Book, placed: Mapping[str, Workload], forecast: Mapping[str, int], load: float
 ) -> tuple[Outlook | None, list[Shape]]:
@@ -150,8 +132,9 @@ async def _foreseen(made: Outlook, nodes: list[Nodes], now: float) -> Mixed:
     """With its room foreseen by another process, where GPUs are asked for; room as it is now where that fails."""
     if not _asks_gpus(made):
         return Mixed.of(made, now)
-    async with FitPool(1, preload=("federation.nodes.foresee",)) as pool:
-        outcome = await pool.run(foresee, made.question(nodes), budget_s=FORESIGHT_S)
+    question = await asyncio.to_thread(made.question, nodes)
+    async with FitPool(1, preload=(foresee.__module__,)) as pool:
+        outcome = await pool.run(foresee, question, budget_s=FORESIGHT_S)
     if outcome.status != "done":
         log.warning("room is taken as it is now: %s", outcome.reason)
         return Mixed.of(made, now)

@@ -103,8 +103,8 @@ def mix_of(wanted: Sequence[Wanted], models: tuple[str, ...]) -> Mix:
 
 
 def room_of(nodes: Sequence[Nodes], mix: Mix) -> Room:
-    """What is free on nodes that take work."""
-    rows, open_ = _joined(nodes, mix)
+    """What is free on nodes that take work. Twenty thousand rows of summaries are some hundred states of nodes."""
+    rows, open_ = _grouped(*_joined(nodes, mix))
     room = np.array([open_ @ rows.fits(shape) for shape in mix.table], dtype=np.float64)
     return Room(room, float(open_.sum()), float(open_ @ rows.cpu), float(open_ @ rows.gpu.sum(axis=1)))
 
@@ -157,6 +157,14 @@ def _joined(nodes: Sequence[Nodes], mix: Mix) -> tuple[Rows, FloatArray]:
     )
     open_ = np.concatenate([none, *(each.count * each.schedulable for each in nodes)])
     return rows, open_.astype(np.float64)
+
+
+def _grouped(rows: Rows, open_: FloatArray) -> tuple[Rows, FloatArray]:
+    """Each row once, with all nodes that are like it; whole numbers, so the sums are the same."""
+    numbers = rows.numbers()
+    _, first = np.unique(numbers, return_index=True)
+    nodes: FloatArray = np.bincount(numbers, weights=open_, minlength=len(first)).astype(np.float64)
+    return rows.take(first), nodes
 
 
 def _widened(rows: Rows, gpus: int) -> Rows:

@@ -47,6 +47,13 @@ class Rows:
         """Some of them."""
         return Rows(self.cpu[rows], self.memory[rows], self.model[rows], self.gpu[rows])
 
+    def numbers(self) -> IntArray:
+        """Which rows are alike: a number for each, (g,), in the order in which they are met."""
+        table = np.column_stack([self.cpu, self.memory, self.model, self.gpu]).astype(np.int64)
+        word = np.dtype((np.void, table.itemsize * table.shape[1]))
+        met: dict[bytes, int] = {}
+        return np.array([met.setdefault(each, len(met)) for each in table.view(word)[:, 0].tolist()], dtype=np.int64)
+
     def put(self, row: int, one: Rows) -> None:
         """Replace a row by the only one of `one`; for rows that nobody else holds."""
         self.cpu[row], self.memory[row], self.gpu[row] = one.cpu[0], one.memory[0], one.gpu[0]

@@ -30,10 +30,15 @@ def add_decisions(connection: Connection, decisions: Sequence[Decision]) -> None
 
 def add_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """The same, of decisions that were made rows of elsewhere."""
-    if not rows:
-        return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(DECISIONS).on_conflict_do_nothing(), rows)
+    if rows:
+        connection.execute(_ADD[connection.dialect.name], rows)
+
+
+_ADD = {
+    "postgresql": postgresql.insert(DECISIONS).on_conflict_do_nothing(),
+    "sqlite": sqlite.insert(DECISIONS).on_conflict_do_nothing(),
+}
+"""Made once: making a statement costs as much as running it."""
 
 
 def mark_applied(connection: Connection, ids: Sequence[str]) -> None:

@@ -67,6 +67,10 @@ MIGRATIONS: tuple[Migration, ...] = (
             " priority INTEGER NOT NULL, PRIMARY KEY (decision, cluster))"
         ),
     ),
+    (
+        "CREATE INDEX ix_reservations_workload ON reservations (workload)",
+        "CREATE INDEX ix_reservations_until ON reservations (until)",
+    ),
 )
 
 

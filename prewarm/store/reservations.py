@@ -7,11 +7,11 @@ go when their decision is cancelled, when a newer one about the same workload ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from prewarm.store.schema import RESERVATIONS
 
@@ -33,13 +33,23 @@ class Reservation:
     priority: int
 
 
+_OVER = delete(RESERVATIONS).where(
+    (RESERVATIONS.c.until <= bindparam("now")) | (RESERVATIONS.c.workload == bindparam("one"))
+)
+_KEEP = insert(RESERVATIONS)
+"""Made once: making a statement costs as much as running it."""
+_COLUMNS = tuple(column.name for column in RESERVATIONS.columns)
+
+
 def put_reservations(connection: Connection, workload: str, rows: Sequence[Reservation], now: float) -> None:
     """Keep what the newest decision about a workload was promised, in place of all before it; forget what is over."""
-    over = (RESERVATIONS.c.until <= now) | (RESERVATIONS.c.workload == workload)
-    connection.execute(delete(RESERVATIONS).where(over))
+    connection.execute(_OVER, {"now": now, "one": workload})
     if rows:
-        values = [asdict(one) | {"shape": orjson.dumps(one.shape).decode()} for one in rows]
-        connection.execute(insert(RESERVATIONS), values)
+        connection.execute(_KEEP, list(map(_values, rows)))
+
+
+def _values(one: Reservation) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in _COLUMNS} | {"shape": orjson.dumps(one.shape).decode()}
 
 
 def drop_reservations(connection: Connection, decisions: Sequence[str]) -> None:

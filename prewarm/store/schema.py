@@ -108,11 +108,11 @@ RESERVATIONS = Table(
     METADATA,
     Column("decision", Text, nullable=False),
     Column("cluster", Text, nullable=False),
-    Column("workload", Text, nullable=False),
+    Column("workload", Text, nullable=False, index=True),
     Column("instances", Integer, nullable=False),
     Column("base", Integer, nullable=False),
     Column("shape", Text, nullable=False),
-    Column("until", Double, nullable=False),
+    Column("until", Double, nullable=False, index=True),
     Column("priority", Integer, nullable=False),
     PrimaryKeyConstraint("decision", "cluster"),
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from prewarm.history import Retention
 from prewarm.store import Store
-from prewarm.store.reservations import Reservation, drop_reservations, put_reservations, reservations
+from prewarm.store.reservations import _OVER, Reservation, drop_reservations, put_reservations, reservations
 
 SHAPE = {"requests": {"cpu": 4000, "memory": 1 << 40}, "gpu": {"count": 0, "milli": 500, "models": ["A10", "T4"]}}
 ONE = Reservation("D1", "eu", "shop/a", 3, 2, SHAPE, 100.25, -7)
@@ -40,6 +43,15 @@ async def test_a_newer_decision_takes_the_place_and_what_is_over_is_forgotten(ad
         assert await store.read(lambda connection: reservations(connection, 0.0)) == (other, newer)
         await store.submit(lambda connection: put_reservations(connection, "shop/b", [], 60.0))
         assert await store.read(lambda connection: reservations(connection, 0.0)) == (newer,)
+
+
+def test_what_is_replaced_or_over_is_found_by_index(tmp_path: Path) -> None:
+    opened(f"sqlite:///{tmp_path / 'plan.db'}").close()
+    with closing(sqlite3.connect(tmp_path / "plan.db")) as connection:
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {_OVER}", {"now": 10.0, "one": "shop/a"}).fetchall()
+    told = " ".join(row[3] for row in plan)
+    assert "ix_reservations_until" in told
+    assert "ix_reservations_workload" in told
 
 
 async def test_a_cancelled_decision_holds_nothing(address: str) -> None:

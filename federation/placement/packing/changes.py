@@ -36,18 +36,21 @@ def shape_of(requests: Mapping[str, int], gpu: GpuNeed) -> Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """States that nobody has judged for some shapes yet, from number `start` on. A value: judge it anywhere."""
+class Question:
+    """n states and k shapes that a measure is to judge together. A value: ask it anywhere."""
 
-    frame: Frame
-    shapes: tuple[Shape, ...]
-    start: int
     rows: Rows
+    shapes: tuple[Shape, ...]
     measure: Measure
 
-    def judged(self) -> FloatArray:
-        """The gain of each shape on each of them, (k, n), NaN where it does not fit."""
-        return _judged(self.rows, self.shapes, self.measure)
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question about states that nobody has judged for some shapes yet, from number `start` of a frame on."""
+
+    frame: Frame
+    start: int
+    question: Question
 
 
 @dataclass(slots=True)
@@ -101,7 +104,7 @@ class Changes:
         lacking = states - len(known)
         if lacking and self.patient:
             rows = self._nodes(fleet, len(known), states)
-            known = np.concatenate([known, _judged(rows, (shape,), self.measure)[0]])
+            known = np.concatenate([known, judged(Question(rows, (shape,), self.measure))[0]])
         elif lacking:
             self.behind.add(shape)
         self._keep(shape, known)
@@ -109,21 +112,29 @@ class Changes:
             known = np.concatenate([known, np.full(states - len(known), np.nan)])
         return known
 
-    def missing(self, fleet: FleetColumns, shapes: Iterable[Shape]) -> Task | None:
-        """The next piece of what is not judged for these shapes over this fleet, in their order; None: all is."""
+    def lacking(self, fleet: FleetColumns, shapes: Iterable[Shape]) -> int:
+        """How many judgements of these shapes over this fleet are missing."""
+        states = len(self._followed(fleet).states)
+        return sum(max(0, states - len(self._gains.get(shape, ()))) for shape in shapes)
+
+    def missing(self, fleet: FleetColumns, shapes: Iterable[Shape], most: int = AT_A_TIME) -> Task | None:
+        """The next piece of what is not judged for these shapes over this fleet, in their order; None: all is.
+
+        most: judgements in it, though at least one shape is judged.
+        """
         frame, starts = self._followed(fleet), {shape: len(self._gains.get(shape, ())) for shape in shapes}
         lacking = {shape: start for shape, start in starts.items() if start < len(frame.states)}
         self.behind -= starts.keys() - lacking.keys()
         if not lacking:
             return None
         start = next(iter(lacking.values()))
-        rows = self._nodes(fleet, start, min(start + AT_A_TIME, len(frame.states)))
-        alike = [shape for shape, at in lacking.items() if at == start][: max(1, AT_A_TIME // len(rows))]
-        return Task(frame, tuple(alike), start, rows, self.measure)
+        rows = self._nodes(fleet, start, min(start + most, len(frame.states)))
+        alike = [shape for shape, at in lacking.items() if at == start][: max(1, most // len(rows))]
+        return Task(frame, start, Question(rows, tuple(alike), self.measure))
 
     def learn(self, task: Task, found: FloatArray) -> None:
         """Remember what a task found, (k, n); what no longer fits in is dropped."""
-        for shape, more in zip(task.shapes, found, strict=True):
+        for shape, more in zip(task.question.shapes, found, strict=True):
             known = self._gains.get(shape, np.zeros(0))
             if task.frame is self._frame and len(known) == task.start:
                 self._keep(shape, np.concatenate([known, more]))
@@ -152,6 +163,8 @@ class Changes:
         return self._frame
 
 
-def _judged(rows: Rows, shapes: Iterable[Shape], measure: Measure) -> FloatArray:
-    asked = [shape_row({"cpu": cpu, "memory": memory}, gpu, measure.mix) for cpu, memory, gpu in shapes]
-    return gains(rows, asked, measure)
+def judged(question: Question) -> FloatArray:
+    """The gain of each shape on each state, (k, n), NaN where it does not fit."""
+    mix = question.measure.mix
+    asked = [shape_row({"cpu": cpu, "memory": memory}, gpu, mix) for cpu, memory, gpu in question.shapes]
+    return gains(question.rows, asked, question.measure)

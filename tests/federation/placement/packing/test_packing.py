@@ -18,7 +18,7 @@ from federation.nodes.rows import Rows
 from federation.placement.factors.table import factors_of
 from federation.placement.filters.examine import examine
 from federation.placement.fleet.follow import follow
-from federation.placement.packing.changes import Changes, shape_of
+from federation.placement.packing.changes import Changes, judged, shape_of
 from federation.placement.pipeline import ground
 from federation.placement.scorer import FACTORS
 from federation.placement.terms import Terms
@@ -219,7 +219,7 @@ def test_what_is_not_judged_is_left_out_until_somebody_has_judged_it_elsewhere()
     assert changes.behind == {shape_of(half.requests, HALF)}
     task = changes.missing(columns, changes.shapes)
     assert task is not None
-    changes.learn(task, task.judged())
+    changes.learn(task, judged(task.question))
     assert changes.missing(columns, changes.shapes) is None
     assert changes.behind == set()
     best = changes.best(columns, half, every)
@@ -244,11 +244,11 @@ def test_a_finding_that_no_longer_fits_is_dropped() -> None:
     changes.of(columns, half)
     task = changes.missing(columns, changes.shapes)
     assert task is not None
-    changes.learn(task, task.judged())
-    changes.learn(task, task.judged())  # twice
+    changes.learn(task, judged(task.question))
+    changes.learn(task, judged(task.question))  # twice
     assert np.isfinite(changes.of(columns, half)).tolist() == [True, True]
     other = follow(fleet(_gpu_cluster("a", (1000,), (500,), (200,))))  # another frame: numbers mean something else
-    changes.learn(task, task.judged())
+    changes.learn(task, judged(task.question))
     assert np.isnan(changes.of(other, half)).all()
 
 
