@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from federation.desk.desk import FleetDesk
 from federation.desk.judges import judge_missing
 from federation.desk.mixed import Mixed
 from federation.desk.pace import keep_pace
-from federation.desk.wanted import TAKES_WORK, work_in
+from federation.desk.wanted import TAKES_WORK, Work, work_in
 from federation.nodes.foresee import foresee
-from federation.nodes.outlook import Outlook, distance, outlook_of
+from federation.nodes.mix import Mix
+from federation.nodes.outlook import Outlook, distance, known_mix, outlook_of
 from federation.placement.packing.changes import Shape, shape_of
 from federation.placement.reserve.book import Book
 from federation.placement.workload import Workload
@@ -66,24 +68,29 @@ class Outlooks:
     async def round(self) -> None:
         """Begin an outlook where one is due, put one that is ready in force; judge what nobody has judged.
 
-        The first goes into force as it is, with room as it is now: better that than none for half a minute.
+        The first goes into force as it is, with room as it is now: better that than none for half a minute. The mix is
+        looked at in every round, the room only where an outlook may be due: it is many times the work.
         """
         desk, now = self.desk, self.desk.now()
         policy, snapshot = desk.demand.settings.placement, desk.look()
-        book, placed, forecast = desk.placer.book, self._placed(), self._forecast()
-        made, shapes = await asyncio.to_thread(_made, snapshot, book, placed, forecast, policy.outlook_load)
-        if made is None:
+        nodes = _open_nodes(snapshot)
+        known = await asyncio.to_thread(_known, snapshot, desk.placer.book, self._placed(), self._forecast())
+        if known is None:
             desk.mixed = None
             return
+        make = partial(asyncio.to_thread, known.outlook, nodes, policy.outlook_load)
         if desk.mixed is None:
-            await self._enforce(Mixed.of(made, now, first=True), shapes)
+            await self._enforce(Mixed.of(await make(), now, first=True), known.shapes)
         last = desk.mixed
         assert last is not None, "it was put in force"
-        if self._coming is None and _due(made, last, now, policy.outlook_s):
-            self._coming = asyncio.create_task(_foreseen(made, _open_nodes(snapshot), now))
-        if self._coming is not None and (self._coming.done() or not _asks_gpus(made)):
+        pressing = _pressing(known.mix, last)
+        if self._coming is None and (pressing or now - last.at >= policy.outlook_s):
+            made = await make()
+            if pressing or _moved(made, last):
+                self._coming = asyncio.create_task(_foreseen(made, nodes, now))
+        if self._coming is not None and (self._coming.done() or not _asks_gpus(known.mix)):
             coming, self._coming = self._coming, None
-            await self._enforce(await coming, shapes)
+            await self._enforce(await coming, known.shapes)
         else:
             await self._judge(last, last.future_fill.shapes[::-1])
 
@@ -119,18 +126,33 @@ class Outlooks:
         return dict(zip(map(str, view.keys), view.decisions.to_count.tolist(), strict=False))
 
 
-def _made(
-    snapshot: Snapshot, book: Book, placed: Mapping[str, Workload], forecast: Mapping[str, int], load: float
-) -> tuple[Outlook | None, list[Shape]]:
-    """The outlook, and the shapes that it was made from, the most wanted first."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The work that is known, its mix, and the shapes that it was made from, the most wanted first."""
+
+    work: Work
+    mix: Mix
+    shapes: tuple[Shape, ...]
+
+    def outlook(self, nodes: Sequence[Nodes], load: float) -> Outlook:
+        """The outlook of this work."""
+        made = outlook_of(self.work.wanted, nodes, load=load, unknown=self.work.unknown)
+        assert made is not None, "it has a mix"
+        return made
+
+
+def _known(
+    snapshot: Snapshot, book: Book, placed: Mapping[str, Workload], forecast: Mapping[str, int]
+) -> _Known | None:
     work = work_in(snapshot, book, placed, forecast)
-    shapes = [shape_of(one.requests, one.gpu) for one in sorted(work.wanted, key=lambda one: -one.wanted)]
-    return outlook_of(work.wanted, _open_nodes(snapshot), load=load, unknown=work.unknown), shapes
+    mix = known_mix(work.wanted, _open_nodes(snapshot))
+    wanted = sorted(work.wanted, key=lambda one: -one.wanted)
+    return None if mix is None else _Known(work, mix, tuple(shape_of(one.requests, one.gpu) for one in wanted))
 
 
 async def _foreseen(made: Outlook, nodes: list[Nodes], now: float) -> Mixed:
     """With its room foreseen by another process, where GPUs are asked for; room as it is now where that fails."""
-    if not _asks_gpus(made):
+    if not _asks_gpus(made.mix):
         return Mixed.of(made, now)
     question = await asyncio.to_thread(made.question, nodes)
     async with FitPool(1, preload=(foresee.__module__,)) as pool:
@@ -141,20 +163,23 @@ async def _foreseen(made: Outlook, nodes: list[Nodes], now: float) -> Mixed:
     return Mixed.of(made.foreseeing(outcome.value), now)
 
 
-def _due(made: Outlook, last: Mixed, now: float, outlook_s: float) -> bool:
-    """Whether it is worth judging every node anew."""
-    changed, age_s = distance(made.mix, last.outlook.mix), now - last.at
-    unforeseen = _asks_gpus(made) and not last.outlook.foreseen
-    if changed > MATERIAL or (unforeseen and last.first):
-        return True
-    if age_s < outlook_s:
-        return False
-    moved = abs(made.arrivals - last.outlook.arrivals) > 5 * STEADY * max(last.outlook.arrivals, 1.0)
-    return unforeseen or changed > STEADY or moved
+def _pressing(mix: Mix, last: Mixed) -> bool:
+    """Whether every node is to be judged anew before its time."""
+    return distance(mix, last.outlook.mix) > MATERIAL or (last.first and _unforeseen(mix, last))
 
 
-def _asks_gpus(made: Outlook) -> bool:
-    return bool(made.mix.demand.any())
+def _moved(made: Outlook, last: Mixed) -> bool:
+    """Whether that is worth it once its time has come."""
+    more = abs(made.arrivals - last.outlook.arrivals) > 5 * STEADY * max(last.outlook.arrivals, 1.0)
+    return _unforeseen(made.mix, last) or distance(made.mix, last.outlook.mix) > STEADY or more
+
+
+def _unforeseen(mix: Mix, last: Mixed) -> bool:
+    return _asks_gpus(mix) and not last.outlook.foreseen
+
+
+def _asks_gpus(mix: Mix) -> bool:
+    return bool(mix.demand.any())
 
 
 def _open_nodes(snapshot: Snapshot) -> list[Nodes]:

@@ -78,15 +78,22 @@ class Outlook:
 
 def outlook_of(wanted: Iterable[Wanted], nodes: Sequence[Nodes], *, load: float, unknown: int = 0) -> Outlook | None:
     """The outlook of a fleet with these nodes, with room as it is now; None where no shape is known."""
-    counted = [one for one in wanted if one.wanted + one.growth > 0]
-    if not counted:
+    counted = _counted(wanted)
+    mix = known_mix(counted, nodes)
+    if mix is None:
         return None
-    kinds = {kind for each in nodes for kind in each.classes}
-    mix = mix_of(counted, tuple(sorted({name for kind in kinds if (name := model_of(kind)) is not None})))
     free = room_of(nodes, mix)
     arrivals = to_come(counted, mix, free, load)
     offers = offers_to_come(mix, _evenly(arrivals), free, None)
     return Outlook(mix, arrivals, free, offers, sum(one.wanted for one in counted), unknown)
+
+
+def known_mix(wanted: Iterable[Wanted], nodes: Sequence[Nodes]) -> Mix | None:
+    """The mix of what is wanted of a fleet with these nodes, cheap beside an outlook; None as there."""
+    counted = _counted(wanted)
+    kinds = {kind for each in nodes for kind in each.classes}
+    models = tuple(sorted({name for kind in kinds if (name := model_of(kind)) is not None}))
+    return mix_of(counted, models) if counted else None
 
 
 def mix_of(wanted: Sequence[Wanted], models: tuple[str, ...]) -> Mix:
@@ -136,6 +143,10 @@ def distance(one: Mix, other: Mix) -> float:
         for row, share in zip(mix.table[:, :GAIN].tolist(), mix.probability.tolist(), strict=True):
             shares[tuple(row)] = shares.get(tuple(row), 0.0) + sign * share
     return sum(map(abs, shares.values())) / 2 if one.models == other.models else 1.0
+
+
+def _counted(wanted: Iterable[Wanted]) -> list[Wanted]:
+    return [one for one in wanted if one.wanted + one.growth > 0]
 
 
 def _demand(one: Wanted, gpus: bool) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from federation.desk.outlook import Outlooks
 from federation.desk.wanted import work_in
-from federation.nodes.outlook import Wanted
+from federation.nodes.outlook import Wanted, outlook_of
 from federation.placement.answer import Placement
 from federation.placement.reserve.book import EMPTY, Claim, reserve
 from federation.placement.workload import GpuNeed
@@ -128,6 +128,28 @@ async def test_judgements_stay_while_the_mix_does_and_end_with_its_time(tmp_path
         await at.place(form("shop/other", 3) | {"requests": TWO_CORES})  # a seventh of another shape: at once
         await outlooks.round()
         assert at.desk.mixed is not second
+
+
+async def test_room_is_counted_only_where_an_outlook_may_be_due(
+    tmp_path: Path, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[float] = []
+
+    def counting(*asked: Any, load: float, unknown: int) -> Any:
+        counted.append(load)
+        return outlook_of(*asked, load=load, unknown=unknown)
+
+    monkeypatch.setattr("federation.desk.outlook.outlook_of", counting)
+    async with standing(tmp_path, ground) as at:
+        configured(at, outlook_s=30.0, outlook_load=1.5)
+        await at.place(manifest(replicas=10))
+        outlooks = Outlooks(at.desk)
+        for _ in range(3):
+            await outlooks.round()
+        assert counted == [1.5]
+        at.clock.time += 31
+        await outlooks.round()
+        assert counted == [1.5, 1.5]
 
 
 async def test_work_for_gpus_is_weighed_by_the_measured_rule_once_a_mix_is_known(
