@@ -17,9 +17,9 @@ from federation.placement.explain.record import decision_of
 from federation.snapshot import Snapshot
 from prewarm.domain import InputError, PrewarmError, decision_id, function_key, rfc3339
 from prewarm.http.auth import Right
-from prewarm.http.models import Cursor
 from prewarm.http.parameters import KEY_PARAMETER
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import Cursor
 from prewarm.http.routes import Call, Route
 from prewarm.store.people import Stamp
 
@@ -44,8 +44,9 @@ async def post_placement(call: Call[FleetDesk]) -> object:
     desk, loop = call.service, asyncio.get_running_loop()
     ends_at = loop.time() + asked.deadline_ms / 1000
     manifest = _manifest(asked)
-    workload = replace(manifest.workload, brings_needs=asked.with_dependencies)
-    manifest = replace(manifest, workload=workload)
+    if asked.with_dependencies:
+        manifest = replace(manifest, workload=replace(manifest.workload, brings_needs=True))
+    workload = manifest.workload
     await _watch(desk, manifest, limit_s=asked.deadline_ms / 1000)
     held_back = None if asked.dry_run else desk.may_write(workload.key)
     if asked.dry_run or held_back is not None:

@@ -189,5 +189,7 @@ class FleetDesk:
         A cluster that is cordoned takes nothing, and no more does a second name of one that is being emptied.
         """
         draining = frozenset(name for name, one in self.said.items() if one.state is Cordon.DRAINING)
+        if not draining:
+            return draining
         taking = {one.name for one in self.placer.snapshot.clusters if one.state in TAKES_WORK}
         return draining if taking - draining else frozenset()

@@ -26,6 +26,7 @@ MOST_FIGURES = 4_000_000
 AT_A_TIME = 512
 """States that are judged in one piece of work, counted for each shape."""
 
+_NOTHING = np.zeros(0)
 Shape = tuple[int, int, GpuNeed]
 """Thousandths of cores, bytes and GPUs of one instance."""
 
@@ -65,6 +66,8 @@ class Changes:
     behind: set[Shape] = field(default_factory=set)
     _frame: Frame | None = None
     _gains: dict[Shape, FloatArray] = field(default_factory=dict)
+    _figures: int = 0
+    """Judgements in all of them."""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -100,7 +103,7 @@ class Changes:
         """The same by state, (S,)."""
         states = len(self._followed(fleet).states)
         shape = shape_of(workload.requests, workload.gpu)
-        known = self._gains.pop(shape, np.zeros(0))
+        known = self._taken(shape)
         lacking = states - len(known)
         if lacking and self.patient:
             rows = self._nodes(fleet, len(known), states)
@@ -139,13 +142,17 @@ class Changes:
             if task.frame is self._frame and len(known) == task.start:
                 self._keep(shape, np.concatenate([known, more]))
 
+    def _taken(self, shape: Shape) -> FloatArray:
+        """What is known of a shape, let go of, so that it can be kept again as the one asked for last."""
+        known = self._gains.pop(shape, _NOTHING)
+        self._figures -= len(known)
+        return known
+
     def _keep(self, shape: Shape, figures: FloatArray) -> None:
+        self._figures += len(figures) - len(self._gains.get(shape, _NOTHING))
         self._gains[shape] = figures
-        total = sum(map(len, self._gains.values()))
-        for old in list(self._gains)[:-1]:
-            if total <= MOST_FIGURES:
-                break
-            total -= len(self._gains.pop(old))
+        while self._figures > MOST_FIGURES and len(self._gains) > 1:
+            self._taken(next(iter(self._gains)))
 
     def _nodes(self, fleet: FleetColumns, start: int, stop: int) -> Rows:
         """States as nodes; their GPU models are those of the mix, one beyond the last for others."""
@@ -160,6 +167,7 @@ class Changes:
         if self._frame is not fleet.frame:
             self._frame = fleet.frame
             self._gains.clear()
+            self._figures = 0
         return self._frame
 
 
