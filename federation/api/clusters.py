@@ -20,8 +20,8 @@ from federation.desk.records import Said
 from federation.desk.shapes import cluster_detail_json, cluster_json
 from federation.snapshot import Cluster
 from prewarm.http.auth import Right
-from prewarm.http.models import Cursor
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import Cursor
 from prewarm.http.routes import Call, Route
 from prewarm.settings import Link
 from prewarm.store.people import Stamp

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from federation.manifest.form import WorkloadForm
-from prewarm.http.models import Answer, Label, Strict, Time
+from prewarm.http.models import Answer, Strict
+from prewarm.http.words import Label, Time
 
 MAX_LINKS = 20_000
 

@@ -9,9 +9,10 @@ from pydantic import Field
 from federation.desk.desk import FleetDesk
 from federation.desk.learned import Allowed
 from prewarm.http.auth import Right
-from prewarm.http.models import Answer, Label, Namespace, Share, Strict, Time
+from prewarm.http.models import Answer, Strict
 from prewarm.http.problem import ProblemError
 from prewarm.http.routes import Call, Route
+from prewarm.http.words import Label, Namespace, Share, Time
 from prewarm.settings import ScorerMode
 from prewarm.store.people import Stamp
 

@@ -6,11 +6,13 @@ import re
 
 from prewarm.domain import FunctionKey, decision_id
 from prewarm.http.desk import Desk
-from prewarm.http.models import ID_PATTERN, DecisionAnswer, DecisionList, DecisionQuery
+from prewarm.http.models import DecisionAnswer, DecisionList
 from prewarm.http.parameters import ID_PARAMETER
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import DecisionQuery
 from prewarm.http.routes import Call, Route
 from prewarm.http.shapes import decision_json
+from prewarm.http.words import ID_PATTERN
 from prewarm.loop.fleet import STEP_S
 
 _ID = re.compile(ID_PATTERN)

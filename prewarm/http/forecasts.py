@@ -25,9 +25,10 @@ from prewarm.forecast.models import Setting
 from prewarm.forecast.pool import Outcome, aged, forecast_in_worker
 from prewarm.forecast.series import Series
 from prewarm.http.desk import Desk
-from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastQuery, ForecastRequest
+from prewarm.http.models import ForecastAnswer, ForecastAnswers, ForecastRequest
 from prewarm.http.parameters import KEY_PARAMETER
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import ForecastQuery
 from prewarm.http.routes import Call, Route, json_response
 from prewarm.policy.pool import span_of
 

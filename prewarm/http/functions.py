@@ -13,17 +13,10 @@ from prewarm.control import DATA_STATES
 from prewarm.domain import FunctionKey, InputError, function_key, rum
 from prewarm.http.auth import Right
 from prewarm.http.desk import Desk
-from prewarm.http.models import (
-    Cursor,
-    DecisionAnswer,
-    FunctionList,
-    FunctionQuery,
-    HistoryQuery,
-    PolicyAnswer,
-    PolicyIn,
-)
+from prewarm.http.models import DecisionAnswer, FunctionList, PolicyAnswer, PolicyIn
 from prewarm.http.parameters import KEY_PARAMETER
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import Cursor, FunctionQuery, HistoryQuery
 from prewarm.http.routes import Call, Route
 from prewarm.http.shapes import decision_json, fleet_minutes_json, function_json, function_minutes_json
 from prewarm.loop.fleet import STEP_S

@@ -8,43 +8,29 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from prewarm.domain import Action, Mode
-
-ID_PATTERN = r"^[0-9A-HJKMNP-TV-Z]{26}$"
-KEY_PATTERN = r"^[^\s/%\x00-\x1f\x7f]{1,253}/[^\s/%\x00-\x1f\x7f]{1,253}$"
-
-
-def _whole(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-"""A whole number; 3.0 is one, as in JSON schema."""
-
-MAX_EVENTS = 10_000
-MAX_SERIES = 100
-MAX_VALUES = 100_000
-MAX_STEPS = 1_440
-MAX_LIST = 1_000
-
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
-Time = Annotated[
-    str,
-    StringConstraints(max_length=40),
-    Field(json_schema_extra={"format": "date-time"}),
-]
-PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
-"""One line without control characters: it is shown in terminals and kept in databases that take no NUL."""
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PRINTABLE)]
-Finite = Annotated[float, Field(ge=0, le=1e12)]
-Probability = Annotated[float, Field(gt=0, lt=1)]
-CountIn = Annotated[Whole, Field(ge=0, le=100_000)]
-SecondsIn = Annotated[float, Field(ge=0, le=86_400)]
-Zone = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-ModelName = Annotated[str, StringConstraints(min_length=1, max_length=40)]
-DataName = Literal["ok", "partial", "stale", "none"]
+from prewarm.http.words import (
+    MAX_EVENTS,
+    MAX_SERIES,
+    MAX_STEPS,
+    MAX_VALUES,
+    PRINTABLE,
+    CountIn,
+    DataName,
+    Finite,
+    Key,
+    Label,
+    ModelName,
+    Namespace,
+    Probability,
+    SecondsIn,
+    Share,
+    Time,
+    Whole,
+    Zone,
+)
 
 
 class Strict(BaseModel):
@@ -236,8 +222,6 @@ class AuditList(Answer):
     next: str | None
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Namespace = Annotated[str, StringConstraints(min_length=1, max_length=253, pattern=r"^[^\s/%\x00-\x1f\x7f]+$")]
 StrictMode = Annotated[Mode, Field(strict=False)]
 
 
@@ -263,46 +247,6 @@ class Graph(Strict):
     """Who calls whom."""
 
     calls: Annotated[list[CallIn], Field(max_length=200_000)]
-
-
-class Cursor(Strict):
-    """Paging of a list."""
-
-    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
-    cursor: Annotated[str, StringConstraints(max_length=600)] | None = None
-
-
-class AuditQuery(Strict):
-    """Paging of the audit, whose cursors are numbers."""
-
-    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
-    cursor: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}$")] | None = None
-
-
-class FunctionQuery(Cursor):
-    """Paging and search of functions."""
-
-    search: Annotated[str, StringConstraints(max_length=200)] | None = None
-
-
-class DecisionQuery(Strict):
-    """Paging of decisions, whose cursors are their ids; of one function where it is named."""
-
-    limit: Annotated[int, Field(ge=1, le=MAX_LIST)] = 100
-    cursor: Annotated[str, StringConstraints(pattern=ID_PATTERN)] | None = None
-    function: Key | None = None
-
-
-class ForecastQuery(Strict):
-    """How far ahead."""
-
-    steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = 15
-
-
-class HistoryQuery(Strict):
-    """How far back."""
-
-    minutes: Annotated[int, Field(ge=1, le=1_440)] = 120
 
 
 class WindowIn(Strict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prewarm.http.models import ID_PATTERN, KEY_PATTERN
+from prewarm.http.words import ID_PATTERN, KEY_PATTERN
 
 KEY_PARAMETER: dict[str, dict[str, Any]] = {"key": {"type": "string", "pattern": KEY_PATTERN}}
 TARGET_PARAMETER: dict[str, dict[str, Any]] = {"target": {"type": "string", "pattern": KEY_PATTERN}}

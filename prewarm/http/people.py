@@ -8,19 +8,10 @@ from dataclasses import asdict
 from prewarm.domain import Action, FunctionKey, Override, function_key, parse_time
 from prewarm.http.auth import Right
 from prewarm.http.desk import Desk
-from prewarm.http.models import (
-    AuditList,
-    AuditQuery,
-    CallIn,
-    Cursor,
-    Graph,
-    Modes,
-    OverrideAnswer,
-    OverrideIn,
-    OverrideList,
-)
+from prewarm.http.models import AuditList, CallIn, Graph, Modes, OverrideAnswer, OverrideIn, OverrideList
 from prewarm.http.parameters import TARGET_PARAMETER
 from prewarm.http.problem import ProblemError
+from prewarm.http.queries import AuditQuery, Cursor
 from prewarm.http.routes import Call, Route
 from prewarm.http.shapes import override_json
 from prewarm.loop.fleet import OverrideKey
