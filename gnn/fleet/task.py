@@ -50,6 +50,8 @@ PLAN = Plan(
     validation=tuple(VALIDATION[:4]),
 )
 
+FORMS = (Form.WEIGHTS, Form.RESIDUAL, Form.DIRECT)
+
 
 class FleetTask:
     """Placements over fleets of every kind; the score is what a question is worth more than by the rule."""
@@ -59,7 +61,7 @@ class FleetTask:
     rule = TUNED
     plan = PLAN
 
-    def __init__(self, form: Form = Form.WEIGHTS) -> None:
+    def __init__(self, form: Form = FORMS[0]) -> None:
         self.form = form
 
     def make(self, seed: int) -> FleetEnv:
@@ -103,9 +105,9 @@ def _verdict(ours: Sequence[Judged], seeds: Sequence[int]) -> Verdict:
     return Verdict(score, {**_parts("", ours), **_parts("rule ", rule)})
 
 
-def task() -> FleetTask:
+def task(form: Form) -> FleetTask:
     """The task."""
-    return FleetTask()
+    return FleetTask(form)
 
 
 def _parts(who: str, judged: Sequence[Judged]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gnn.ddpg import Settings
-from gnn.forms import Rule
+from gnn.forms import Form, Rule
 from gnn.mix.minute import LEDGER
 from gnn.mix.policy.answer import tuned_base
 from gnn.mix.policy.env import MixEnv
@@ -52,6 +52,8 @@ PLAN = Plan(
     judge_every=700,
     validation=tuple(VALIDATION[:6]),
 )
+
+FORMS = (Form.WEIGHTS,)
 
 
 class MixTask:
@@ -106,6 +108,7 @@ class MixTask:
         return parts
 
 
-def task() -> MixTask:
-    """The task."""
+def task(form: Form) -> MixTask:
+    """The task; its actions have one form."""
+    del form
     return MixTask()

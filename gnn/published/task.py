@@ -52,6 +52,8 @@ PLAN = Plan(
     validation=tuple(VALIDATION[:6]),
 )
 
+FORMS = (Form.RESIDUAL, Form.WEIGHTS, Form.DIRECT)
+
 
 class PublishedTask:
     """Where pods of the published cluster go; action zero is the tuned rule that fills nodes first."""
@@ -59,7 +61,7 @@ class PublishedTask:
     name = "published"
     plan = PLAN
 
-    def __init__(self, form: Form = Form.RESIDUAL) -> None:
+    def __init__(self, form: Form = FORMS[0]) -> None:
         self.form = form
         self.columns: Columns = tuned_columns()
         self._ruled: dict[int, FloatArray] = {}
@@ -114,6 +116,6 @@ class PublishedTask:
         return env
 
 
-def task(form: Form = Form.RESIDUAL) -> PublishedTask:
+def task(form: Form) -> PublishedTask:
     """The task."""
     return PublishedTask(form)

@@ -59,11 +59,14 @@ class Moment:
     least_ms: float
 
 
+FORMS = (Form.RESIDUAL, Form.WEIGHTS, Form.DIRECT)
+
+
 @dataclass(slots=True)
 class SizesTask:
     """The world, with the tuned rule."""
 
-    form: Form = Form.RESIDUAL
+    form: Form = FORMS[0]
     settings: Settings = field(default_factory=tuned)
     name: str = "sizes"
     factors: tuple[str, ...] = FACTORS
@@ -131,6 +134,6 @@ def cost_ms(offer: Offer, placed: IntArray | None, holes: Holes) -> float:
     return latency_ms(offer.request, placed, offer.world.delay_ms) + float((cost[left] - cost[offer.free]).sum())
 
 
-def task(form: Form = Form.RESIDUAL) -> SizesTask:
+def task(form: Form) -> SizesTask:
     """The task."""
     return SizesTask(form)

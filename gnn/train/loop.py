@@ -247,7 +247,8 @@ class _Trainer:
         """What must be the same for a run to be the same; how long it may take is free."""
         free = ("seconds", "questions", "save_every_s")
         plan = {name: value for name, value in dataclasses.asdict(self.plan).items() if name not in free}
-        return {"task": self.task.name, "first_seed": self.run.first_seed, **plan}
+        started = {"task": self.task.name, "form": self.env.form, "first_seed": self.run.first_seed}
+        return started | plan
 
     def _seconds(self) -> float:
         return time.monotonic() - self.begun

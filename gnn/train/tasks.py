@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
+from gnn.forms import Form
 from gnn.train.task import Task
 from prewarm.domain import InputError
 
@@ -14,7 +15,7 @@ _TASKS = {
     "sizes": "gnn.sizes.task",
     "mix": "gnn.mix.task",
 }
-"""name -> module with a function `task()`."""
+"""name -> module with `FORMS`, the world's own form of an action first, and a function `task(form)`."""
 
 
 def names() -> tuple[str, ...]:
@@ -22,11 +23,18 @@ def names() -> tuple[str, ...]:
     return tuple(name for name, module in _TASKS.items() if _is_here(module))
 
 
-def find(name: str) -> Task:
-    """A world by its name. Raises InputError where there is none of this name."""
+def find(name: str, form: Form | None = None) -> Task:
+    """A world by its name, whose actions have this form, its own where none is named.
+
+    Raises InputError where there is none of this name, or where the world does not know the form.
+    """
     if name not in names():
         raise InputError(f"task {name!r} is not one of {', '.join(names())}")
-    made: Task = importlib.import_module(_TASKS[name]).task()
+    module = importlib.import_module(_TASKS[name])
+    forms: tuple[Form, ...] = module.FORMS
+    if form is not None and form not in forms:
+        raise InputError(f"form {form.value!r}: task {name!r} knows {', '.join(forms)} only")
+    made: Task = module.task(form or forms[0])
     return made
 
 

@@ -44,12 +44,11 @@ def placement(*, name: str, weights: Path | None, against: Path | None, seeds: s
     from gnn.train.evaluate import evaluate as judged
     from gnn.train.tasks import find
 
-    task = find(name)
     wanted = seeds_of(seeds)
     file = weights or shipped(name)
-    students = [weights_for(task, one) for one in (file, against) if one is not None]
+    students = [weights_for(find(name), one) for one in (file, against) if one is not None]
     with progress_bar(f"evaluate {name}") as progress:
-        found, *others = [judged(task, student, wanted, progress) for student in students]
+        found, *others = [judged(find(name, one.shape.form), one, wanted, progress) for one in students]
     more = apart(found, others[0]) if others else None
     if card:
         add_evaluation(file.with_suffix(".md"), dataclasses.asdict(found))

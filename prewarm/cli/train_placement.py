@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from gnn.train.spread import OverRay
     from gnn.train.task import Task
 
+FORMS = ("weights", "residual", "direct")
+"""As `gnn.forms.Form` names them, which is not imported for a list of options."""
+
 
 @click.command(epilog="Example: prewarm train placement --task fleet --minutes 20 --plot curve.png")
 @click.option("--task", "name", default="fleet", show_default=True, help="World: fleet, published, sizes, mix.")
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder [default: build/placement-TASK-SEED]."
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint in the folder.")
+@click.option("--form", type=click.Choice(FORMS), help="What an action says [default: the world's own].")
 @click.option("--ray", metavar="ADDRESS", help="Spread the work over a Ray cluster: HOST:PORT or auto.")
 @click.option("--install", is_flag=True, help="Also write weights and card over the shipped ones.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the learning curve (PNG or SVG).")
@@ -49,6 +53,7 @@ def placement(
     minutes: float,
     out: Path | None,
     resume: bool,
+    form: str | None,
     ray: str | None,
     install: bool,
     plot: Path | None,
@@ -59,11 +64,12 @@ def placement(
     The best weights by score on validation worlds are kept: 0 is the tuned rule. Ends with 1 where nothing beat it.
     """
     need_learn()
+    from gnn.forms import Form
     from gnn.train.plan import Plan
     from gnn.train.spread import OverRay
     from gnn.train.tasks import find
 
-    task, numbers = find(name), [seed] if seeds is None else numbers_of(seeds)
+    task, numbers = find(name, None if form is None else Form(form)), [seed] if seeds is None else numbers_of(seeds)
     plan = dataclasses.replace(getattr(task, "plan", Plan()), seconds=60.0 * minutes)
     folders = [_folder(out, name, one, several=len(numbers) > 1) for one in numbers]
     spread = None if ray is None else OverRay(ray)

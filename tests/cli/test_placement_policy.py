@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import gnn
 from prewarm.cli import main
 
 
@@ -45,6 +46,7 @@ def test_wrong_use_is_one_line_and_status_two(tmp_path: Path, capsys: pytest.Cap
         (("train", "placement", "--resume", "--out", str(tmp_path)), "no checkpoint to resume from"),
         (("train", "placement", "--seeds", "one"), "give numbers and ranges"),
         (("train", "placement", "--ray", "moon"), "--ray"),
+        (("train", "placement", "--task", "mix", "--form", "direct"), "task 'mix' knows weights only"),
         (("evaluate", "placement", "--seeds", "500"), "evaluation seeds are 0 to 99"),
         (("evaluate", "placement", "--seeds", "a-b"), "give numbers and ranges"),
         (("evaluate", "placement", "--weights", str(tmp_path / "none.npz")), "no weights"),
@@ -82,8 +84,9 @@ def test_trained_resumed_and_evaluated(tmp_path: Path, capsys: pytest.CaptureFix
     card = json.loads(capsys.readouterr().out)
     assert card["seed"] == 1
     assert (tmp_path / "out" / "placement-fleet.md").read_text().startswith("# placement-fleet")
-    assert run(*train, "--seed", "2", "--resume") == 2
-    assert "another" in capsys.readouterr().err
+    for other in (("--seed", "2"), ("--seed", "1", "--form", "direct")):
+        assert run(*train, *other, "--resume") == 2
+        assert "another" in capsys.readouterr().err
     assert run(*train, "--seed", "1", "--minutes", "0.06", "--resume", "--plot", str(picture)) in (0, 1)
     again = json.loads(capsys.readouterr().out)
     assert again["episodes"] >= card["episodes"]
@@ -96,3 +99,20 @@ def test_trained_resumed_and_evaluated(tmp_path: Path, capsys: pytest.CaptureFix
     assert found["seeds"] == [0, 1]
     assert found["low"] <= found["score"] <= found["high"]
     assert status == (0 if found["low"] > 0 else 1)
+
+
+@pytest.mark.slow  # judges four kinds of fleets several times
+def test_another_form_of_action_is_trained_and_compared_with_the_shipped_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="the learn extra is not installed")
+    train = ("train", "placement", "--form", "direct", "--minutes", "0.02", "--out", str(tmp_path), "--json")
+    assert run(*train) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["form"] == "direct"
+    shipped = str(Path(gnn.__file__).parent / "models" / "placement-fleet.npz")
+    weights = str(tmp_path / "placement-fleet.npz")
+    run("evaluate", "placement", "--weights", weights, "--against", shipped, "--seeds", "0", "--json")
+    found = json.loads(capsys.readouterr().out)
+    alone = run("evaluate", "placement", "--weights", shipped, "--seeds", "0", "--json")
+    assert alone in (0, 1)
+    assert found["against"][0] == pytest.approx(found["score"] - json.loads(capsys.readouterr().out)["score"])

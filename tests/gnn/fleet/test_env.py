@@ -13,7 +13,7 @@ from federation.placement.scorer import FACTORS
 from gnn.fleet.draw import draw
 from gnn.fleet.env import GAIN, FleetEnv, answer, scored
 from gnn.fleet.outcome import goals_of
-from gnn.fleet.task import TUNED, task
+from gnn.fleet.task import TUNED, FleetTask
 from gnn.fleet.teacher import NEARNESS, NETWORK, PRICE, lesson
 from gnn.fleet.tuning import played, weighing
 from gnn.forms import REACH, Form
@@ -109,4 +109,4 @@ def test_a_residual_of_zero_is_the_rule_and_a_flat_score_is_not() -> None:
 
 
 def test_the_teacher_is_better_than_the_rule() -> None:
-    assert task().by_teacher([500]) > 0.005
+    assert FleetTask().by_teacher([500]) > 0.005

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch", reason="the learn extra is not installed")
 
 from federation.placement.scorer import FACTORS
-from gnn.fleet.task import task
+from gnn.fleet.task import FleetTask
 from gnn.train.evaluate import evaluate, weights_for
 from prewarm.cli.learn_part import shipped
 
@@ -17,7 +17,7 @@ OTHERS = [540, 541]
 
 def test_they_read_todays_factors_and_their_card_names_the_seeds() -> None:
     file = shipped("fleet")
-    student = weights_for(task(), file)
+    student = weights_for(FleetTask(), file)
     assert student.shape.factors == FACTORS
     assert file.stat().st_size < 200_000
     card = file.with_suffix(".md").read_text(encoding="utf-8")
@@ -27,6 +27,6 @@ def test_they_read_todays_factors_and_their_card_names_the_seeds() -> None:
 
 @pytest.mark.slow  # sixteen episodes
 def test_they_are_better_than_the_rule() -> None:
-    found = evaluate(task(), weights_for(task(), shipped("fleet")), OTHERS, lambda _share, _doing: None)
+    found = evaluate(FleetTask(), weights_for(FleetTask(), shipped("fleet")), OTHERS, lambda _share, _doing: None)
     assert found.score > 0.0
     assert found.declined == 0

@@ -22,7 +22,7 @@ from gnn.published.policy.columns import tuned_columns
 from gnn.published.policy.played import Played, Taught
 from gnn.published.policy.worlds import backlog_world, load_world
 from gnn.published.rules.named import filled
-from gnn.published.task import task
+from gnn.published.task import PublishedTask
 from gnn.published.world.draw import Regime, World, draw_world
 
 COLUMNS = tuned_columns()
@@ -117,7 +117,7 @@ def test_a_seed_says_everything() -> None:
 
 
 def test_the_judge_finds_nothing_gained_by_the_rule_and_something_by_a_policy_that_differs() -> None:
-    world = task()
+    world = PublishedTask()
     verdict = world.judge(lambda _: np.zeros((2, 1), np.float32), (500,))
     assert verdict.score == 0.0
     towards_the_large = np.array([[1.0], [-1.0]], np.float32)
