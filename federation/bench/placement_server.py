@@ -95,6 +95,7 @@ async def serve(data_dir: Path, folder: Path, seed: int) -> None:
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.read)
         outlooks.cancel()
+        await asyncio.gather(outlooks, return_exceptions=True)
         await runner.cleanup()
 
 
