@@ -34,7 +34,11 @@ class Ground:
 
 def ground(snapshot: Snapshot, book: Book = EMPTY, last: Ground | None = None) -> Ground:
     """The ground for decisions over a snapshot; what `last` has in common with it is used again."""
-    fleet = follow(snapshot, None if last is None else last.fleet)
+    return stand(follow(snapshot, None if last is None else last.fleet), book, last)
+
+
+def stand(fleet: FleetColumns, book: Book, last: Ground | None = None) -> Ground:
+    """The same on columns that are there."""
     return Ground(fleet, book, tally_of(book, fleet.names, None if last is None else last.tally))
 
 

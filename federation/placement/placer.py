@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from federation.placement.answer import Placement
 from federation.placement.fleet.compiled import FleetColumns
-from federation.placement.pipeline import decide, ground
+from federation.placement.fleet.follow import follow
+from federation.placement.pipeline import Ground, decide, stand
 from federation.placement.reserve.book import (
     EMPTY,
     Book,
@@ -49,7 +50,8 @@ class Placer:
         homes: Mapping[str, Home] | None = None,
         moves: Iterable[tuple[float, int]] = (),
     ) -> None:
-        self._ground = ground(snapshot, book)
+        self._fleet, self._book = follow(snapshot), book
+        self._ground: Ground | None = None
         self._homes = dict(homes or {})
         self._moves = deque(moves)
         self._asked: dict[str, int] = {}
@@ -58,17 +60,17 @@ class Placer:
     @property
     def snapshot(self) -> Snapshot:
         """What decisions are taken from."""
-        return self._ground.fleet.snapshot
+        return self._fleet.snapshot
 
     @property
     def fleet(self) -> FleetColumns:
         """The same in columns."""
-        return self._ground.fleet
+        return self._fleet
 
     @property
     def book(self) -> Book:
         """Room in flight."""
-        return self._ground.book
+        return self._book
 
     @property
     def homes(self) -> Mapping[str, Home]:
@@ -82,16 +84,16 @@ class Placer:
 
     def see(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot; pods that appeared release the room that was held for them."""
-        known = set(map(id, self._ground.fleet.clusters))
-        book = see(self.book, [one for one in snapshot.clusters if id(one) not in known])
-        self._ground = ground(snapshot, book, self._ground)
+        known = set(map(id, self._fleet.clusters))
+        self._book = see(self._book, [one for one in snapshot.clusters if id(one) not in known])
+        self._fleet = follow(snapshot, self._fleet)
 
     def ask(self, workload: Workload, *, terms: Terms, now: float) -> Placement:
         """What would be decided; nothing is promised (a dry run)."""
-        self._turn_to(expire(self.book, now))
+        self._book = expire(self._book, now)
         moved = sum(count for at, count in self._moves if now - at < _HOUR_S)
         placement = decide(
-            self._ground, workload, terms=replace(terms, homes=self._homes, moved=terms.moved + moved), now=now
+            self._standing(), workload, terms=replace(terms, homes=self._homes, moved=terms.moved + moved), now=now
         )
         turn = self._turn(workload.key, now)
         return placement if turn == 0 else replace(placement, id=decision_id(now, workload.key, f"placement {turn}"))
@@ -100,7 +102,7 @@ class Placer:
         """Decide, and hold the room until its pods are seen or `reserve_s` is over."""
         placement = self.ask(workload, terms=terms, now=now)
         claims = self._claims(workload, placement, now + terms.policy.reserve_s)
-        self._turn_to(reserve(withdraw(self.book, workload.key), claims))
+        self._book = reserve(withdraw(self._book, workload.key), claims)
         self._note(placement, terms.policy.failback_s)
         return replace(placement, reserved_until=now + terms.policy.reserve_s) if claims else placement
 
@@ -117,7 +119,7 @@ class Placer:
 
     def cancel(self, decision: str) -> None:
         """Release what one decision was promised: it was not carried out."""
-        self._turn_to(cancel(self.book, decision))
+        self._book = cancel(self._book, decision)
 
     def _turn(self, key: str, now: float) -> int:
         """How often this workload was asked for at this very moment before; each answer has an id of its own."""
@@ -128,15 +130,18 @@ class Placer:
         self._asked[key] = turn + 1
         return turn
 
-    def _turn_to(self, book: Book) -> None:
-        if book is not self.book:
-            self._ground = ground(self.snapshot, book, self._ground)
+    def _standing(self) -> Ground:
+        """What a decision stands on; promised room is counted here, once for all that changed since the last one."""
+        last = self._ground
+        if last is None or last.fleet is not self._fleet or last.book is not self._book:
+            self._ground = last = stand(self._fleet, self._book, last)
+        return last
 
     def _claims(self, workload: Workload, placement: Placement, until: float) -> list[Claim]:
         """A claim for each cluster that gets instances which are not there yet."""
         found = []
         for share in placement.shares:
-            cluster = self._ground.fleet.clusters[self._ground.fleet.position[share.cluster]]
+            cluster = self._fleet.clusters[self._fleet.position[share.cluster]]
             base = bound(cluster, workload.key)
             if share.replicas > base:
                 claim = Claim(
@@ -154,9 +159,7 @@ class Placer:
 
     def _note(self, placement: Placement, failback_s: float) -> None:
         """Remember where it was at home, and count what moves."""
-        home = remember(
-            self._homes.get(placement.workload), placement, self._ground.fleet.clusters, failback_s=failback_s
-        )
+        home = remember(self._homes.get(placement.workload), placement, self._fleet.clusters, failback_s=failback_s)
         if home is None:
             self._homes.pop(placement.workload, None)
         else:
@@ -169,7 +172,7 @@ class Placer:
 
     def _moved(self, placement: Placement) -> int:
         """Instances that leave one cluster for another; those of a lost cluster are replaced, not moved."""
-        fleet = self._ground.fleet
+        fleet = self._fleet
         left = [one for one in placement.shares if fleet.clusters[fleet.position[one.cluster]].state is not DARK]
         fewer = sum(max(0, one.before - one.replicas) for one in left)
         return min(fewer, sum(max(0, one.replicas - one.before) for one in left))
