@@ -2,13 +2,14 @@
 
 import asyncio
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from federation.placement.pipeline import place
 from federation.placement.placer import Placer
 from federation.placement.reserve.book import EMPTY, Book, Claim, cancel, expire, reserve, see, shape_of, withdraw
-from federation.placement.reserve.tally import cost, tally_of
+from federation.placement.reserve.tally import Tally, cost, tally_of
 from federation.placement.terms import Terms
 from federation.placement.workload import GpuNeed
 from tests.federation.building import NOW, cluster, fleet, workload
@@ -218,3 +219,23 @@ def test_the_claims_of_a_second_answer_at_the_same_moment_are_cancelled_alone() 
     assert {claim.id for claim in placer.book.own(F.key)} == {second.id}
     placer.cancel(second.id)
     assert placer.book.own(F.key) == ()
+
+
+def test_a_placer_counts_promised_room_once_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+
+    def counting(book: Book, names: tuple[str, ...], last: Tally | None = None) -> Tally:
+        counted.append(sum(len(claims) for claims in book.claims.values()))
+        return tally_of(book, names, last)
+
+    monkeypatch.setattr("federation.placement.pipeline.tally_of", counting)
+    two = fleet(cluster("a").nodes(4, cpu="8", memory="16Gi"), cluster("b").nodes(4, cpu="8", memory="16Gi"))
+    placer = Placer(two)
+    first = placer.place(F, terms=Terms(), now=NOW)
+    placer.see(two)
+    placer.cancel(first.id)
+    placer.see(fleet(*(cluster(name).nodes(4, cpu="8", memory="16Gi") for name in "ab")))
+    placer.place(G, terms=Terms(), now=NOW + 1)
+    placer.ask(F, terms=Terms(), now=NOW + 1)
+    placer.ask(F, terms=Terms(), now=NOW + 1)
+    assert counted == [0, 0, 1]
