@@ -7,6 +7,7 @@ with. A new mix over a large fleet is some ten thousand judgements: worth the ha
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -15,6 +16,7 @@ from federation.placement.packing.changes import AT_A_TIME, Changes, Question, S
 from prewarm.domain import FloatArray
 from prewarm.forecast.pool import FitPool
 
+log = logging.getLogger("federation.desk")
 MUCH = 4_096
 """Judgements (a state for a shape, by one measure) that are worth a process: some 50 ms."""
 AT_A_TIME_APART = 4_096
@@ -33,9 +35,12 @@ Judge = Callable[[Task], Awaitable[FloatArray | None]]
 async def judge_missing(memos: Sequence[Changes], shapes: Sequence[Shape], fleet: Callable[[], FleetColumns]) -> None:
     """Judge what is missing for these shapes, the first of them first; `fleet` is asked anew for each piece."""
     if sum(memo.lacking(fleet(), shapes) for memo in memos) > MUCH:
-        async with FitPool(1, preload=(judged.__module__,)) as pool:
-            if await _pieces(memos, shapes, fleet, _Apart(pool), AT_A_TIME_APART):
-                return
+        try:
+            async with FitPool(1, preload=(judged.__module__,)) as pool:
+                if await _pieces(memos, shapes, fleet, _Apart(pool), AT_A_TIME_APART):
+                    return
+        except OSError as error:  # no process to be had
+            log.warning("nodes are judged beside decisions: %s", error)
     await _pieces(memos, shapes, fleet, _beside, AT_A_TIME)
 
 

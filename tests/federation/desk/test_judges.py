@@ -109,6 +109,22 @@ async def test_a_process_that_takes_too_long_leaves_the_rest_to_a_thread(
         np.testing.assert_array_equal(got, patient)
 
 
+async def test_where_no_process_is_to_be_had_a_thread_judges(
+    monkeypatch: pytest.MonkeyPatch, patiently: list[list[float]], caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(*_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(judges, "MUCH", 0)
+    monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", refused)
+    known = columns()
+    found = memos(known)
+    await judge_missing(found, SHAPES, lambda: known)
+    assert "nodes are judged beside decisions: [Errno 11] Resource temporarily unavailable" in caplog.text
+    for got, patient in zip(figures(found, known), patiently, strict=True):
+        np.testing.assert_array_equal(got, patient)
+
+
 async def test_a_fleet_that_changes_meanwhile_is_judged_as_it_is_in_the_end() -> None:
     before, after = columns(), follow(fleet(cluster("a").nodes(cpu="32", memory="64Gi", gpus=(1000, 1000))))
     found, shown = memos(before), [before]
