@@ -1,8 +1,9 @@
 """Future fill: what a node in some state would still take of the forecast (benchmarks B5; ours).
 
-Each of K sequences of offers is placed into the node in order, whatever fits; the value is the mean taken, in
-thousandths of GPUs, or of cores where the mix has no GPUs. All nodes and all sequences advance together, one offer at a
-time; the cost is that of the offers and so a value is worth remembering by state, as placement does.
+Each of K sequences of offers is placed into the node in order, whatever fits; the value is the mean of what the taken
+offers count, in thousandths of GPUs (shares count less than they take), or of cores where the mix has no GPUs. All
+nodes and all sequences advance together, one offer at a time; the cost is that of the offers and so a value is worth
+remembering by state, as placement does.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class FutureFill:
 
 
 def fill(rows: Rows, offers: Offers) -> FloatArray:
-    """Mean taken by each row over the sequences, (g,)."""
+    """Mean over the sequences of what the offers count that each row takes, (g,)."""
     sequences = offers.spans.shape[1]
     if not len(rows) or not len(offers.table):
         return np.zeros(len(rows))
@@ -64,7 +65,8 @@ def fill(rows: Rows, offers: Offers) -> FloatArray:
 class _Filling:
     """Nodes being filled, each once for each sequence, as p pairs; pairs that can take no more are dropped.
 
-    row: (p,) whose pair it is. start, end: (p,) where its offers lie. taken: (g,) by all pairs of a row so far.
+    row: (p,) whose pair it is. start, end: (p,) where its offers lie. taken: (g,) by all pairs of a row so far,
+    as offers count.
     """
 
     row: IntArray

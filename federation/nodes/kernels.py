@@ -94,8 +94,8 @@ fragment = cast("Callable[[IntArray, IntArray, IntArray, FloatArray], float]", _
 
 
 def _fill_once(node: IntArray, gpu: IntArray, offers: IntArray, least_cpu: int) -> int:
-    """Place a sequence of offers, whatever fits; changes node and gpu; returns the GPU thousandths taken."""
-    taken, left = 0, gpu.sum()
+    """Place a sequence of offers, whatever fits; changes node and gpu; returns what the offers taken count."""
+    worth, left = 0, gpu.sum()
     for at in range(len(offers)):
         shape = offers[at]
         if shape[0] > node[0] or shape[1] > node[1]:
@@ -104,19 +104,20 @@ def _fill_once(node: IntArray, gpu: IntArray, offers: IntArray, least_cpu: int) 
             if not has_room(node, gpu, shape):
                 continue
             use(gpu, shape, tightest(gpu, shape[3]))
-            taken += shape[2] * shape[3]
+            worth += shape[5]
+            left -= shape[2] * shape[3]
         node[0] -= shape[0]
         node[1] -= shape[1]
-        if taken == left or node[0] < least_cpu:
+        if left == 0 or node[0] < least_cpu:
             break
-    return taken
+    return worth
 
 
 fill_once = cast("Callable[[IntArray, IntArray, IntArray, int], int]", _compile(_fill_once))
 
 
 def _fill(node: IntArray, gpu: IntArray, offers: IntArray, spans: IntArray, least_cpu: int) -> float:
-    """Mean GPU thousandths that a node would still take over the sequences."""
+    """Mean over the sequences of what the offers count that a node would still take."""
     emptiest = gpu.max()
     if emptiest == 0 or node[0] < least_cpu:
         return 0.0

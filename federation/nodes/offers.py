@@ -26,6 +26,8 @@ MOST_OFFERS = 16.0
 """Offers of one shape that are followed; no node takes more of the shapes that matter."""
 CUTS = np.array([0, 60, 120, 200, 330, 540, 800, 999, 1000])
 """Sequences are kept once for each of these free shares: a node whose emptiest GPU has less skips what is larger."""
+SHARE_COUNTS, WASTEFUL_COUNTS = 0.9, 0.75
+"""What an offered share of a GPU counts of what it takes, and one of those that leave most behind; see `counted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ NO_KEEPING = Keeping(GPU_WHOLE + 1, 0.0)
 class Offers:
     """table: (n, 6) shapes as in `Mix.table`, one offer a row. spans: (cuts, K, 2) where each sequence lies in it.
 
+    The last column is what taking the offer counts, see `counted`.
     keeping: what it costs a node to keep a GPU open for shares that leave a hole, see `Keeping`.
     """
 
@@ -71,7 +74,20 @@ def offers_of(
 ) -> Offers:
     """Sequences of what a node is offered of the arrivals in each stretch, (b,); free: room, (s,), and nodes."""
     rates = expected_offers(mix, arrivals, *free, decline)
-    return replace(draw_offers(mix, rates, seed), keeping=keeping(mix))
+    kept, drawn = keeping(mix), draw_offers(mix, rates, seed)
+    return replace(drawn, table=counted(drawn.table, kept), keeping=kept)
+
+
+def counted(offers: IntArray, kept: Keeping) -> IntArray:
+    """Offers, (n, 6), with what taking each counts: whole GPUs and cores in full, a share less than it takes.
+
+    A share that finds no room on this node finds it on another for longer than whole GPUs do, and the GPU that it is on
+    is rarely filled to the end; a node's own worth shows neither. Least count the shares that leave most behind.
+    """
+    milli = offers[:, MILLI]
+    share = (offers[:, COUNT] > 0) & (milli < GPU_WHOLE)
+    part = np.where(share, np.where(milli == kept.share, WASTEFUL_COUNTS, SHARE_COUNTS), 1.0)
+    return np.column_stack([offers[:, :GAIN], np.rint(offers[:, GAIN] * part).astype(np.int64)])
 
 
 def expected_offers(

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from federation.nodes.fill import FutureFill, fill
 from federation.nodes.kernels import count_fitting, fill_value, has_room, mark, tightest, use
 from federation.nodes.mix import Mix, any_model
-from federation.nodes.offers import CUTS, NO_KEEPING, Keeping, Offers, draw_offers, expected_offers, keeping
+from federation.nodes.offers import (
+    CUTS,
+    NO_KEEPING,
+    Keeping,
+    Offers,
+    counted,
+    draw_offers,
+    expected_offers,
+    keeping,
+    offers_of,
+)
 from federation.nodes.rows import Rows
 from prewarm.domain import FloatArray, InputError, IntArray
 
@@ -149,6 +159,29 @@ def test_the_price_of_an_open_gpu_is_the_hole_that_the_next_pod_is_expected_to_l
     assert keeping(mix_of(table, [0.02, 0.02, 0.36, 0.2, 0.2, 0.2])).share == 600
     assert keeping(mix_of(table[3:], [0.4, 0.4, 0.2])) == NO_KEEPING
     assert keeping(mix_of(table[4:], [0.0, 1.0])) == NO_KEEPING
+
+
+def test_shares_count_less_than_they_take_and_the_most_wasteful_least() -> None:
+    table = np.array([[1, 1, 1, 810], [1, 1, 1, 600], [1, 1, 1, 47], [1, 1, 2, 1_000], [700, 1, 0, 0]])
+    mix = mix_of(table, [0.6, 0.1, 0.1, 0.1, 0.1])
+    worth = counted(mix.table, keeping(mix))
+    assert worth[:, 5].tolist() == [608, 540, 42, 2_000, 0]
+    assert np.array_equal(worth[:, :5], mix.table[:, :5])
+    assert counted(mix.table, NO_KEEPING)[0, 5] == 729
+    cores = mix_of(table[4:])
+    assert counted(cores.table, keeping(cores))[:, 5].tolist() == [700]
+
+
+def test_what_is_offered_counts_that_and_numpy_and_the_kernels_agree_on_it() -> None:
+    mix = mix_of(np.array([[1_000, 10, 1, 810], [1_000, 10, 1, 400], [2_000, 10, 1, 1_000], [500, 10, 0, 0]]))
+    offers = offers_of(mix, np.full(3, 40.0), (np.array([9.0, 12.0, 6.0, 20.0]), 30.0), seed=4)
+    by_size = {(count, milli): worth for count, milli, worth in offers.table[:, [2, 3, 5]].tolist()}
+    assert by_size == {(1, 810): 608, (1, 400): 360, (1, 1_000): 1_000, (0, 0): 0}
+    for gpu in ([810], [400, 820], [1_000, 810, 400]):
+        state = rows(6_000, gpu)
+        assert fill(state, offers)[0] == pytest.approx(compiled(state, offers))
+    assert 300.0 < fill(rows(6_000, [400]), offers)[0] <= 360.0
+    assert fill(rows(6_000, [810, 1_000]), offers)[0] < 1_720.0
 
 
 def test_each_open_gpu_is_priced() -> None:
