@@ -99,7 +99,7 @@ class WorldDay:
         return told | {f"{name} paid": float(paid[group].sum()) for name, group in rows.items()}
 
     def _reading(self, name: str, make: Callable[[], Reading]) -> Reading:
-        return self._kept.of(f"{_sealed(self._source, name)}:{self._seed}:{name}", make)
+        return self._kept.of(f"{sealed(self._source, name)}:{self._seed}:{name}", make)
 
 
 def contenders() -> Iterator[tuple[str, Callable[[World, Float32Array], Policy]]]:
@@ -121,8 +121,8 @@ def _own_rules() -> Mapping[str, Policy]:
     return {rule.name: rule for rule in (tuned_theta(), tuned_market())}
 
 
-def _sealed(source: Source, name: str) -> str:
-    """Of what decides a reading."""
+def sealed(source: Source, name: str) -> str:
+    """Of what decides a reading of one of the policies."""
     here = Path(__file__).parents[1]
     mix = here / "mix"
     files = sources(*(mix / part for part in ("world", "expected", "rules", "bound")))

@@ -1,10 +1,11 @@
 """The learned policy of the serverless mix under its guard: what the guard sees, when it hands over, what is usual.
 
-The guard sees the pooled graph as in the other worlds, and columns of this one: the age of what the clusters tell, the
-starts of the minute before, prices, delays and rooms beside those at its beginning (two prices that swap and a cluster
-that loses some nodes are usual here, so only what goes beyond counts), how forecast calls stand to those heard over the
-last half hour and these to the last minute's, and the use that clusters tell beside the memory that is known to be warm
-there. It hands over to the rule that action zero is, for good, in the decision in which it sees something.
+The guard sees the pooled graph as in the other worlds, and columns of this one: the age of what the clusters tell, how
+long the starts took that ended in the minute before, prices, delays and rooms beside those at its beginning (two
+prices that swap and a cluster that loses some nodes are usual here, so only what goes beyond counts), how forecast
+calls stand to those heard over the last half hour and these to the last minute's, and the use that clusters tell
+beside the memory that is known to be warm there. It hands over to the rule that action zero is, for good, in the
+decision in which it sees something.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ HEARD = 20.0
 """Calls heard (forgotten with half an hour) from which on a function's rate says something."""
 OWN = (
     "age of telemetry",
-    "usual start",
+    "starts off the usual",
     "prices changed beyond two",
     "change of delays",
     "room lost beyond half",
@@ -45,7 +46,18 @@ OWN = (
     "calls heard to before",
     "use told to known",
 )
-NAMES = (*pooled_names(FACTOR_NAMES), *OWN)
+_POOLED = pooled_names(FACTOR_NAMES)
+_KEPT = [
+    at
+    for at, name in enumerate(_POOLED)
+    if name != "mean factor delay" and ("cluster" in name or not name.startswith(("least", "most")))
+]
+"""Without the extremes of factors and room over functions, and without the mean of the delay's factor: on any day one
+function of thousands sets them, and then the limit of all that is read.
+"""
+NAMES = (*(_POOLED[at] for at in _KEPT), *OWN)
+USUAL_START_S, _LEAST_START_S = 1.35, 0.05
+"""The median start of the worlds that the policy was trained in, and the shortest that is told apart."""
 Shown = Mapping[str, NDArray[Any]]
 
 
@@ -82,6 +94,27 @@ class Telling:
 
 
 @dataclass(slots=True)
+class Starts:
+    """What starts took, s, known when they end. ended: (k,) in the last minute; under_way: (m,) not known so far."""
+
+    ended: FloatArray = field(default_factory=lambda: np.zeros(0))
+    under_way: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def hear(self, took_s: FloatArray, began_s: FloatArray) -> None:
+        """Take in a minute's starts, (k,) each, began_s after its beginning; no start takes more than a minute."""
+        over = began_s + took_s <= MINUTE_S
+        self.ended, self.under_way = np.concatenate([self.under_way, took_s[over]]), took_s[~over]
+
+    @property
+    def off(self) -> float:
+        """How far the mean logarithm of those that ended is off the usual, times the root of their number, so that a
+        minute of five starts is no noisier than one of a hundred; 0 without one.
+        """
+        beyond = np.log(np.maximum(self.ended, _LEAST_START_S) / USUAL_START_S)
+        return float(beyond.sum() / np.sqrt(max(len(beyond), 1)))
+
+
+@dataclass(slots=True)
 class GuardedMix:
     """The policy until the guard hands over. handed: the minute, None so far; rows, told: what was seen, if kept."""
 
@@ -91,7 +124,7 @@ class GuardedMix:
     keep: bool = False
     handed: int | None = None
     why: str = ""
-    start_s: float | None = None
+    starts: Starts = field(default_factory=Starts)
     rows: list[FloatArray] = field(default_factory=list)
     told: list[FloatArray] = field(default_factory=list)
     _first: State | None = None
@@ -107,8 +140,8 @@ class GuardedMix:
         sight, asked, observed = asked_now(base, told)
         shown = self.telling.shown(observed, truth.minute)
         self._first = self._first or replace(told, price=told.price.copy(), room_gb=told.room_gb.copy())
-        known = (age, self.start_s, newly(told, self._heard))
-        row = np.concatenate([pooled(shown), own_row(told, self._first, shown, known)])
+        known = (age, self.starts.off, newly(told, self._heard))
+        row = np.concatenate([pooled(shown)[_KEPT], own_row(told, self._first, shown, known)])
         self._heard = told.seen[0].sum(axis=1)
         if self._strange(row, truth.minute):
             return base.market.decide(truth)
@@ -129,18 +162,16 @@ class GuardedMix:
         return reading.alarms
 
 
-def own_row(told: State, first: State, shown: Shown, known: tuple[int, float | None, float]) -> FloatArray:
-    """The columns `OWN`. known: age in minutes of what is told, the geometric mean of the starts in s of the minute
-    before, and what `newly` says.
-    """
-    age, start_s, new = known
+def own_row(told: State, first: State, shown: Shown, known: tuple[int, float, float]) -> FloatArray:
+    """The columns `OWN`. known: age in minutes of what is told, how far starts are off, and what `newly` says."""
+    age, starts_off, new = known
     told_delay, first_delay = told.site.delay_s, first.site.delay_s
     ratio = _rates(told)
     use = shown["node/cluster"][:, _USED] - (told.site.memory_gb @ told.warm) / told.room_gb
     return np.array(
         [
             np.log1p(float(age)),
-            np.log(max(start_s, 0.1)) if start_s is not None else np.log(_USUAL_START_S),
+            starts_off,
             max(0.0, float((told.price != first.price).sum()) - 2.0) / len(told.price),
             np.abs(told_delay - first_delay).mean() / first_delay.mean(),
             max(0.0, float(np.log(first.room_gb / told.room_gb).max()) - np.log(2.0)),
@@ -159,7 +190,8 @@ def newly(told: State, before: FloatArray | None) -> float:
     if before is None:
         return 0.0
     keep = 0.5 ** (1.0 / HALF_LIVES_MIN[0])
-    new, rate = told.seen[0].sum(axis=1) - keep * before, (1.0 - keep) * before
+    new = told.seen[0].sum(axis=1) - keep * before
+    rate = (1.0 - keep) * before / _filled(told.minute - 1)
     often = (rate >= 1.0) & (new > 0.5)
     return float(np.median(np.log(new[often] / rate[often]))) if often.any() else 0.0
 
@@ -169,9 +201,14 @@ def _rates(told: State) -> FloatArray:
     often = np.flatnonzero(told.seen[0].sum(axis=1) >= HEARD)
     if not len(often):
         return np.zeros(1)
-    heard = heard_per_s(told)[often].sum(axis=1) * MINUTE_S
+    heard = heard_per_s(told)[often].sum(axis=1) * MINUTE_S / _filled(told.minute)
     ratio: FloatArray = np.log((told.called[often] * told.calls[often] + 1e-3) / heard)
     return ratio
+
+
+def _filled(minutes: int) -> float:
+    """How much of the half hour's memory says something after so many minutes since it began; at least one counts."""
+    return 1.0 - float(0.5 ** (max(minutes, 1) / HALF_LIVES_MIN[0]))
 
 
 def _encoded_at(name: str) -> int:
@@ -181,4 +218,3 @@ def _encoded_at(name: str) -> int:
 
 
 _USED, _FREE = _encoded_at("used_memory"), _encoded_at("free_memory")
-_USUAL_START_S = 1.35

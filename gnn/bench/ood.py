@@ -12,7 +12,6 @@ run. The detector that ships is used where it fits; otherwise it is fitted here 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +36,7 @@ from gnn.bench.shifts import (
 from gnn.guard.detector import Detector
 from gnn.guard.features import names
 from gnn.guard.fit import Fit, Stream, fit
+from gnn.guard.kept import kept_stream
 from gnn.mix.expected.chances import cache_folder
 from gnn.published.kernel.advance import advance
 from gnn.published.kernel.layout import CAME, FAILURES, State
@@ -197,7 +197,7 @@ def streams(policy: Mind, runs: int, seed: int, progress: Told, *, calls: bool =
     for number in range(runs):
         progress(number / runs, f"what is usual, run {number + 1} of {runs}")
         path = None if folder is None else folder / f"{seed}-{number}.npz"
-        found.append(_kept(path, partial(_stream, policy, seed, number, calls=calls)))
+        found.append(kept_stream(path, partial(_stream, policy, seed, number, calls=calls)))
     return found
 
 
@@ -209,20 +209,6 @@ def _stream(policy: Mind, seed: int, number: int, *, calls: bool) -> Stream:
     seen = GuardedPlay(policy, Telling(None), keep=True)
     drive(begun(world, policy.columns, None), seen, until_s=world.duration_s)
     return Stream(np.array(seen.at), np.array(seen.rows), np.array(seen.told))
-
-
-def _kept(path: Path | None, make: Callable[[], Stream]) -> Stream:
-    if path is not None and path.is_file():
-        with np.load(path) as found:
-            return Stream(found["at"], found["rows"], found["told"])
-    made = make()
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-        with unfinished.open("wb") as file:
-            np.savez_compressed(file, at=made.at, rows=made.rows, told=made.told)
-        unfinished.replace(path)
-    return made
 
 
 def _detector(policy: Mind, runs: int, seed: int, progress: Told) -> tuple[Detector, str]:

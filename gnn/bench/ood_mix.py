@@ -1,47 +1,46 @@
 """The serverless mix (W11) in the bench of what is out of distribution (W7): ten kinds of shift, and as many calm runs.
 
-A run settles under the rule, then the shipped policy plays it under its guard, from half an hour before the shift to an
-hour after; beside it, from the same start, the tuned theta rule. Regret is that of J in the hour after the shift.
-Caught: handed over within five minutes. The fleet 32 times as large is one from the start, and so large that it is
-played for minutes and not for an hour.
+The shipped policy plays under its guard; beside it, from the same start, the tuned theta rule. Regret is that of J in
+the hour after the shift. Caught: handed over within five minutes. Runs are kept in the user's cache folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from gnn.bench.mix_day import sealed
 from gnn.bench.mix_guard import NAMES, GuardedMix, Telling
-from gnn.bench.mix_shifts import Shift, permuted, shifted
+from gnn.bench.mix_play import AFTER_MIN, BEFORE_MIN, LARGE_AFTER_MIN, SETTLE_MIN, Days, Worlds, cost, shift_minute
+from gnn.bench.mix_shifts import Shift, shifted
+from gnn.bench.mix_usual import sight, streams
 from gnn.guard.detector import Detector, read_detector
-from gnn.guard.fit import Fit, Stream, fit
-from gnn.mix.expected.chances import cache_folder, exemplar_chances
-from gnn.mix.minute import COLD
+from gnn.guard.fit import Fit, fit
+from gnn.mix.expected.chances import cache_folder
 from gnn.mix.policy.answer import Base
-from gnn.mix.policy.played import Played
+from gnn.mix.policy.played import LEARNED, Played
 from gnn.mix.policy.shipped import WEIGHTS_FILE, learned
-from gnn.mix.replay import PRICES, Day
 from gnn.mix.rules.table import tuned_theta
-from gnn.mix.state import MINUTE_S, Policy
-from gnn.mix.world.draw import CLUSTERS, FUNCTIONS, World, draw_world
+from gnn.mix.state import MINUTE_S
 from gnn.mix.world.source import Side, Source, read_source
+from gnn.published.measure.kept import Kept, Reading, seal
 from prewarm.bench.result import Goal, Row
-from prewarm.domain import Float32Array, FloatArray
 
-BEFORE_MIN, AFTER_MIN, CAUGHT_MIN, SETTLE_MIN = 30, 60, 5, 20
+CAUGHT_MIN = 5
 SEEDS, QUICK_SEEDS = 10, 2
-FIT_RUNS, QUICK_FIT_RUNS, FIT_FROM = 120, 30, 30_000
-LARGER, LARGE_SEEDS, LARGE_AFTER_MIN, LARGE_FROM_MIN = 32, 1, 5, 700
+FIT_RUNS, QUICK_FIT_RUNS = 120, 30
 FIT = Fit(rate=0.005, memory_s=3 * MINUTE_S)
 DETECTOR = WEIGHTS_FILE.with_name("guard-mix.npz")
 CALM_FROM = 100
-_STREAM = 757
+SHIPPED, RULE = "shipped", tuned_theta().name
+TOLD_ONLY = (Shift.STALE, Shift.MISSING, Shift.LYING)
+"""Shifts of what is told, not of the world."""
 
 Told = Callable[[float, str], None]
-Days = tuple[World, Float32Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +64,6 @@ class Run:
         return self.ours / self.rule - 1.0
 
 
-class Worlds:
-    """Days of one side; the last one drawn is kept."""
-
-    def __init__(self, source: Source, side: Side = Side.EVALUATION) -> None:
-        self._source, self._side = source, side
-        self._chances = exemplar_chances(source, cache_folder())
-        self._last: tuple[int, Days] | None = None
-
-    def of(self, seed: int) -> Days:
-        """A day with its forecasts."""
-        if self._last is None or self._last[0] != seed:
-            world = draw_world(self._source, self._side, seed)
-            self._last = seed, (world, self._chances[world.functions.series])
-        return self._last[1]
-
-    def large(self, seed: int) -> Days:
-        """Some minutes of a fleet 32 times as large."""
-        span = slice(LARGE_FROM_MIN, LARGE_FROM_MIN + SETTLE_MIN + LARGE_AFTER_MIN)
-        size = {"functions": LARGER * FUNCTIONS, "clusters": LARGER * CLUSTERS}
-        world = draw_world(self._source, self._side, seed, span=span, **size)
-        return world, self._chances[world.functions.series, span]
-
-
 def rows_and_goals(
     data_dir: Path, *, seed: int, quick: bool = False, progress: Told, side: Side = Side.EVALUATION
 ) -> tuple[list[Row], list[Goal], dict[str, str]]:
@@ -98,59 +74,71 @@ def rows_and_goals(
         return [], _goals((), trained=False), dict(source.sha256)
     detector, whence = _detector(policy, source, quick=quick, progress=progress)
     worlds, runs = Worlds(source, side), []
+    kept = Kept(cache_folder() / "ood-mix.jsonl" if whence == SHIPPED and side is Side.EVALUATION else None)
     plan = _plan(range(seed, seed + (QUICK_SEEDS if quick else SEEDS)), quick=quick)
     for at, (kind, number) in enumerate(plan):
         progress(0.2 + 0.8 * at / len(plan), kind or "no shift")
-        runs.append(one_run(policy, detector, kind, number, worlds))
+        runs.append(one_run(policy, detector, kind, number, worlds, kept))
     rows: list[Row] = [{"guarded (W11)": policy.name, "detector": whence, "calibrated on": float(detector.runs)}]
     by_kind = {kind: [one for one in runs if one.kind is kind] for kind in (*Shift, None)}
     rows += [_row(kind, found) for kind, found in by_kind.items() if found]
+    rows.append({"processor s of all runs (W11)": kept.computed_s, "of them now": kept.fresh_s})
     return rows, _goals(runs, trained=True), dict(source.sha256)
 
 
-def one_run(policy: Played, detector: Detector | None, kind: Shift | None, seed: int, worlds: Worlds) -> Run:
-    """The guarded policy and the theta rule from the same start. Calm runs have seeds of their own."""
+def one_run(
+    policy: Played, detector: Detector | None, kind: Shift | None, seed: int, worlds: Worlds, kept: Kept | None = None
+) -> Run:
+    """The guarded policy and the theta rule from the same start. kept: readings of earlier ones, by the shipped
+    detector.
+    """
+    kept = kept or Kept(None)
+    ours = kept.of(f"{_seal(worlds, LEARNED)}:{kind}:{seed}", partial(_guarded, policy, detector, kind, seed, worlds))
+    real = None if kind in TOLD_ONLY else kind  # what the rule, which reads the truth, meets
+    rule = kept.of(f"{_seal(worlds, RULE)}:{real}:{seed}", partial(_ruled, policy.base, real, seed, worlds))
+    handed = None if ours["handed"] is None else int(ours["handed"])
+    return Run(kind, handed, str(ours["why"]), float(ours["j"] or 0.0), float(rule["j"] or 0.0))
+
+
+def _guarded(policy: Played, detector: Detector | None, kind: Shift | None, seed: int, worlds: Worlds) -> Reading:
+    played, when = _case(kind, seed, worlds)
+    guarded = GuardedMix(policy, Telling(kind, when[1]), detector)
+    paid = cost(played, guarded, (kind, seed), when, policy.base)
+    handed = None if guarded.handed is None else guarded.handed - when[0 if kind is None else 1]
+    return {"j": paid, "handed": handed, "why": guarded.why}
+
+
+def _ruled(base: Base, kind: Shift | None, seed: int, worlds: Worlds) -> Reading:
+    played, when = _case(kind, seed, worlds)
+    return {"j": cost(played, tuned_theta(), (kind, seed), when, base)}
+
+
+def _case(kind: Shift | None, seed: int, worlds: Worlds) -> tuple[Days, tuple[int, int, int]]:
+    """The world with its shift, and minutes of the policy's start, of the shift and of the end. Calm runs have seeds of
+    their own.
+    """
     if kind is Shift.FLEET:
-        played, at = worlds.large(seed), SETTLE_MIN
-        start, until = at, at + LARGE_AFTER_MIN
-    else:
-        day = worlds.of(seed % CALM_FROM)
-        at = shift_minute(day[0], seed)
-        played = shifted(*day, kind, at, seed)
-        start, until = at - BEFORE_MIN, at + AFTER_MIN
-    guarded = GuardedMix(policy, Telling(kind, at), detector)
-    ours = _cost(played, guarded, (kind, seed), (start, at, until), policy.base)
-    rule = _cost(played, tuned_theta(), (kind, seed), (start, at, until), policy.base)
-    since = start if kind is None else at
-    handed = None if guarded.handed is None else guarded.handed - since
-    return Run(kind, handed, guarded.why, ours, rule)
+        return worlds.large(seed), (SETTLE_MIN, SETTLE_MIN, SETTLE_MIN + LARGE_AFTER_MIN)
+    day = worlds.of(seed % CALM_FROM)
+    at = shift_minute(day[0], seed)
+    return shifted(*day, kind, at, seed), (at - BEFORE_MIN, at, at + AFTER_MIN)
 
 
-def shift_minute(world: World, seed: int) -> int:
-    """A drawn minute with enough of the day on both sides."""
-    rng = np.random.default_rng([_STREAM, seed])
-    return int(rng.integers(BEFORE_MIN + SETTLE_MIN + world.warm_up, world.minutes - AFTER_MIN))
-
-
-def streams(policy: Played, source: Source, runs: int, seed: int, progress: Told) -> list[Stream]:
-    """What the guard sees in training worlds where nothing shifts, one run a world."""
-    worlds, found = Worlds(source, Side.TRAINING), []
-    for number in range(runs):
-        progress(number / runs, "what is usual")
-        played = worlds.of(FIT_FROM + 1_000 * seed + number)
-        at = shift_minute(played[0], FIT_FROM + 1_000 * seed + number)
-        watched = GuardedMix(policy, keep=True)
-        _cost(played, watched, (None, number), (at - BEFORE_MIN, at, at + AFTER_MIN), policy.base)
-        minutes = MINUTE_S * np.arange(len(watched.rows), dtype=np.float64)
-        found.append(Stream(minutes, np.array(watched.rows), np.array(watched.told)))
-    return found
+def _seal(worlds: Worlds, who: str) -> str:
+    """Of who decides, the shift, and how it is measured."""
+    files = [Path(__file__).with_name(f"{name}.py") for name in ("ood_mix", "mix_play", "mix_shifts")]
+    if who != LEARNED:
+        return seal(files, sealed(worlds.source, who).encode())
+    guard = Path(__file__).parents[1] / "guard"
+    files += [guard / "detector.py", guard / "watch.py", *([DETECTOR] if DETECTOR.exists() else [])]
+    return seal(files, sight(worlds.source).encode())
 
 
 def _detector(policy: Played, source: Source, *, quick: bool, progress: Told) -> tuple[Detector, str]:
     if DETECTOR.exists():
         found = read_detector(DETECTOR)
         if len(found.centre) == len(NAMES):
-            return found, "shipped"
+            return found, SHIPPED
     runs = QUICK_FIT_RUNS if quick else FIT_RUNS
     usual = streams(policy, source, runs, 0, lambda part, said: progress(0.2 * part, said))
     return fit(usual, np.random.default_rng(0), FIT), "fitted here"
@@ -164,36 +152,8 @@ def _plan(seeds: Sequence[int], *, quick: bool) -> list[tuple[Shift | None, int]
     plan: list[tuple[Shift | None, int]] = []
     for seed in seeds:
         plan += [(kind, seed) for kind in kinds]
-        plan += [(None, seed + CALM_FROM * (number + 1)) for number in range(len(kinds))]
-    return [*plan, *((Shift.FLEET, seed) for seed in seeds[: 0 if quick else LARGE_SEEDS])]
-
-
-def _cost(
-    played: Days, policy: Policy | GuardedMix, shift: tuple[Shift | None, int], when: tuple[int, int, int], base: Base
-) -> float:
-    """J from the shift to the end. when: minutes of the policy's start, of the shift, and of the end."""
-    (kind, seed), (start, at, until) = shift, when
-    day = Day(*played)
-    day.skip(start - SETTLE_MIN)
-    while day.minute < start:
-        day.play(base.market.decide(day.state) if kind is not Shift.FLEET else tuned_theta().decide(day.state))
-    total = 0.0
-    while day.minute < until:
-        if day.minute == at and kind is Shift.DELAYS:
-            permuted(day, seed)
-        ledger = day.play(policy.decide(day.state))
-        if isinstance(policy, GuardedMix):
-            policy.start_s = _usual_start(played[0], day.minute - 1, ledger)
-        total += float((ledger @ PRICES).sum()) if day.minute > at else 0.0
-    return total
-
-
-def _usual_start(world: World, minute: int, ledger: FloatArray) -> float | None:
-    """Geometric mean of the starts of a minute that calls may have waited for, s; None without one."""
-    at = slice(*world.hits.first[minute : minute + 2])
-    started = ledger[world.hits.row[at], COLD] > 0.0
-    took = world.hits.start_s[at][started]
-    return float(np.exp(np.log(np.maximum(took, 0.05)).mean())) if len(took) else None
+        plan += [(None, seed + CALM_FROM * (number + 1)) for number in range(len(kinds if quick else Shift))]
+    return plan if quick else [*plan, *((Shift.FLEET, seed) for seed in seeds)]
 
 
 def _goals(runs: Sequence[Run], *, trained: bool) -> list[Goal]:

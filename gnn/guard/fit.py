@@ -1,5 +1,6 @@
 """A detector from runs in which all was as it was trained for: a quarter of them to fit, a quarter for the readings'
-units, the other half for the limit.
+units, the other half for the limit. Where some runs are of other work than the rest, the rest is fitted, and these give
+units and limit: then the limit is one for work that was never seen.
 
 Runs, not rows, are exchangeable: what one run shows in a minute depends on the minute before. So the limit is the
 conformal one of each held-out run's largest level. A reading's unit is what it comes to in runs that were not fitted:
@@ -30,12 +31,13 @@ _USUAL = 0.9
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
     """One run as the guard saw it. at: (n,) s, rising; rows: (n, d) pooled; told: (n, t) the policy's answers, pooled
-    (zeros where there was none).
+    (zeros where there was none). apart: of other work than those that are fitted.
     """
 
     at: FloatArray
     rows: FloatArray
     told: FloatArray
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ def fit(streams: Sequence[Stream], rng: np.random.Generator, settings: Fit | Non
     if len(streams) < 3:
         raise InputError(f"guard: at least three runs are needed, are {len(streams)}")
     mixed = [streams[at] for at in rng.permutation(len(streams))]
-    quarter = max(1, len(streams) // 4)
-    fitted, scaled, apart = mixed[:quarter], mixed[quarter : 2 * quarter], mixed[2 * quarter :]
+    fitted, scaled, apart = _parts(mixed)
     raw = _raw(fitted, rng, told)
     usual = np.maximum(np.quantile([largest(raw, one) for one in scaled], _USUAL, axis=0), 1e-9)
     peaks = np.array([largest(raw, one) for one in apart])  # (runs, r)
@@ -94,6 +95,18 @@ def levels(detector: Detector, stream: Stream) -> FloatArray:
         watch, reading = seen(detector, watch, values, at)
         out[row] = reading.level
     return out
+
+
+def _parts(mixed: Sequence[Stream]) -> tuple[Sequence[Stream], Sequence[Stream], Sequence[Stream]]:
+    """Runs to fit, for the units and for the limit."""
+    fitted, apart = [one for one in mixed if not one.apart], [one for one in mixed if one.apart]
+    if not apart:
+        quarter = max(1, len(mixed) // 4)
+        return mixed[:quarter], mixed[quarter : 2 * quarter], mixed[2 * quarter :]
+    if not fitted or len(apart) < 2:
+        raise InputError("guard: runs to fit are needed, and two or more that are apart")
+    third = max(1, len(apart) // 3)
+    return fitted, apart[:third], apart[third:]
 
 
 def _raw(fitted: Sequence[Stream], rng: np.random.Generator, told: Fit) -> Detector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,11 @@ from prewarm.cli.progress import progress_bar
 from prewarm.domain import InputError
 
 if TYPE_CHECKING:
-    from gnn.guard.fit import Stream
+    from gnn.guard.fit import Fit, Stream
 
 FROM = 30_000
 """Seeds of runs: training ones, beyond those that a policy is usually trained on."""
 EVENT_S = 1.0
-_MINUTES_MEMORY_S = 180.0
-"""Of the running mean where the world is seen once a minute."""
 
 
 @click.command(epilog="Example: prewarm train guard --task fleet --runs 300 --install")
@@ -36,13 +35,12 @@ def guard(*, name: str, runs: int, rate: float, seed: int, out: Path | None, ins
     """Fit the detector of what the shipped policy of a world was made for."""
     need_learn()
     from gnn.guard.detector import write_detector
-    from gnn.guard.fit import Fit, fit
+    from gnn.guard.fit import fit
 
     streams = {"fleet": _fleet, "published": _published, "mix": _mix}[name]
     with progress_bar(f"guard {name}") as progress:
         found = streams(runs, seed, progress)
-    settings = Fit(rate=rate, memory_s=_MINUTES_MEMORY_S) if name == "mix" else Fit(rate=rate)
-    detector = fit(found, np.random.default_rng(seed), settings)
+    detector = fit(found, np.random.default_rng(seed), replace(_settings(name), rate=rate))
     folder = out or Path("build") / f"guard-{name}"
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"guard-{name}.npz"]
@@ -62,6 +60,13 @@ def guard(*, name: str, runs: int, rate: float, seed: int, out: Path | None, ins
     }
     click.echo(orjson.dumps(told).decode() if as_json else "\n".join(f"{key}: {value}" for key, value in told.items()))
     return 0
+
+
+def _settings(name: str) -> Fit:
+    from gnn.bench.ood_mix import FIT
+    from gnn.guard.fit import Fit
+
+    return FIT if name == "mix" else Fit()
 
 
 def _fleet(runs: int, seed: int, progress: Callable[[float, str], None]) -> list[Stream]:
@@ -85,7 +90,7 @@ def _published(runs: int, seed: int, progress: Callable[[float, str], None]) -> 
 
 
 def _mix(runs: int, seed: int, progress: Callable[[float, str], None]) -> list[Stream]:
-    from gnn.bench.ood_mix import streams
+    from gnn.bench.mix_usual import streams
     from gnn.mix.policy.shipped import learned
     from gnn.mix.policy.worlds import public_source
 

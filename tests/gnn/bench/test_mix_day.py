@@ -71,8 +71,8 @@ def test_new_weights_ask_for_the_policys_readings_only(monkeypatch: pytest.Monke
     weights = tmp_path / "placement-mix.npz"
     weights.write_bytes(b"one")
     monkeypatch.setattr(mix_day, "WEIGHTS_FILE", weights)
-    before = [mix_day._sealed(SOURCE, name) for name in (LEARNED, RULE)]
+    before = [mix_day.sealed(SOURCE, name) for name in (LEARNED, RULE)]
     weights.write_bytes(b"two")
-    after = [mix_day._sealed(SOURCE, name) for name in (LEARNED, RULE)]
+    after = [mix_day.sealed(SOURCE, name) for name in (LEARNED, RULE)]
     assert before[0] != after[0]
     assert before[1] == after[1]

@@ -112,6 +112,17 @@ def test_few_runs_state_the_rate_that_they_can_stand_for() -> None:
         fit([some_stream(0)], np.random.default_rng(0))
 
 
+def test_runs_apart_are_not_fitted_and_set_the_limit() -> None:
+    runs = [some_stream(seed) for seed in range(40)]
+    apart = [replace(one, rows=2.0 * one.rows, apart=True) for one in runs[10:]]
+    alike, other = (fit(these, np.random.default_rng(0), Fit(rate=0.1)) for these in (runs, [*runs[:10], *apart]))
+    assert float(other.runs) == 20.0
+    assert max(levels(other, one).max() for one in apart) < 2.0
+    assert max(levels(alike, one).max() for one in apart) > 2.0
+    with pytest.raises(InputError, match="apart"):
+        fit(apart, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize(("clusters", "functions", "asks"), [(0, 1, 1), (1, 1, 1), (9, 40, 3)])
 def test_every_observation_has_a_row_of_the_same_columns(clusters: int, functions: int, asks: int) -> None:
     row = pooled(some_observation(1, clusters, functions, asks))
