@@ -17,6 +17,7 @@ from gnn.mix.state import State, worth_keeping
 from prewarm.domain import FloatArray, Int32Array
 
 Array = Any
+_ROUNDING = 1e-9
 
 compiled = numba.njit(cache=True)
 
@@ -42,11 +43,17 @@ def open_pools(
     `pressing` (n,) J a minute. scales: of the holding price against a cold start's in how many are kept, and
     temperature, both (n,).
     """
-    best = np.argmax(fixed - pressing[:, None] * (mix @ state.site.delay_s), axis=1)
-    count = worth_keeping(state, state.price[best] * np.maximum(scales[0], 0.0))
     plan = np.zeros(state.warm.shape, np.int32)
-    spread = 1.0 / np.maximum(scales[1], 1e-3)
-    _open_pools(fixed, (pressing, mix, state.site.delay_s), (best, count, spread), plan)
+    scale, spread = np.maximum(scales[0], 0.0), 1.0 / np.maximum(scales[1], 1e-3)
+    prices = state.price.min() * scale
+    rows = np.flatnonzero(worth_keeping(state, prices))  # the others keep nothing at any price
+    fixed, pressing, mix = fixed[rows], pressing[rows], mix[rows]
+    best = np.argmax(fixed - pressing[:, None] * (mix @ state.site.delay_s), axis=1)
+    prices[rows] = state.price[best] * scale[rows]
+    count = worth_keeping(state, prices)[rows]
+    part = plan[rows]
+    _open_pools(fixed, (pressing, mix, state.site.delay_s), (best, count, spread[rows]), part)
+    plan[rows] = part
     return plan
 
 
@@ -81,8 +88,9 @@ def _next_pool(fixed: Array, price: Array, far: Array, line: Array) -> int:
     """The cluster without a pool where one more is worth most, -1 where none is worth more than nothing."""
     nearest, delay = far
     at, most = -1, 0.0
+    saved = (1.0 + _ROUNDING) * (price * nearest).sum()  # by a pool at no distance from any caller
     for c in range(line.size):
-        if line[c] == 0:
+        if line[c] == 0 and fixed[c] + saved > most:
             gain = fixed[c]
             for r in range(line.size):
                 gain += price[r] * max(0.0, nearest[r] - delay[r, c])

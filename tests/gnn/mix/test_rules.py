@@ -14,7 +14,7 @@ from gnn.mix.rules.plain import AllLocal, AtRandom, ByWeight, CheapestFirst, Dup
 from gnn.mix.rules.scored import NetworkAware, QueueingSplit, Spreading, TargetLoad, erlang_servers, placed_by
 from gnn.mix.rules.table import plain_rules
 from gnn.mix.rules.theta import ThetaRule
-from gnn.mix.rules.weighted import decide_weighted
+from gnn.mix.rules.weighted import decide_weighted, open_pools
 from gnn.mix.state import Site, State, holding_cost, worth_keeping
 from prewarm.domain import COLD_COST, FloatArray
 
@@ -126,6 +126,35 @@ def test_the_rule_is_a_point_of_the_weighted_policy() -> None:
     every = np.broadcast_to(rule.weights(), (size, len(FACTORS)))
     weighted = decide_weighted(state, factor_array(state, mix), every, np.ones(size), mix=mix)
     assert (weighted == rule.decide(state)).all()
+
+
+def opened(state: State, fixed: FloatArray, pressing: FloatArray, mix: FloatArray) -> FloatArray:
+    """Which pools are opened, (n, c), function by function as the definition says it."""
+    plan, delay = np.zeros(fixed.shape), state.site.delay_s
+    for i, line in enumerate(plan):
+        first = int(np.argmax(fixed[i] - pressing[i] * (mix @ delay)[i]))
+        if worth_keeping(state, np.full(len(plan), state.price[first]))[i] == 0:
+            continue
+        nearest, at = delay[:, first], first
+        while at >= 0:
+            line[at] = 1.0
+            nearest = np.minimum(nearest, delay[:, at])
+            gain = fixed[i] + pressing[i] * (mix[i] @ np.maximum(0.0, nearest[:, None] - delay))
+            gain[line > 0.0] = -np.inf
+            at = int(np.argmax(gain)) if gain.max() > 0.0 else -1
+    return plan
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_pools_are_opened_as_the_definition_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    many = 12
+    state = state_of(rng.choice([0.0, 0.01, 0.2, 0.9], many).tolist(), rng.uniform(0.0, 30.0, (many, 3)).tolist())
+    fixed, pressing = rng.normal(-0.02, 0.03, (many, 3)), rng.choice([0.0, 0.5, 5.0], many)
+    mix, every = state.mix(), np.ones(many)
+    plan = open_pools(state, fixed, pressing, (every, every), mix=mix)
+    assert ((plan > 0) == (opened(state, fixed, pressing, mix) > 0)).all()
 
 
 def test_temperature_gathers_or_spreads_the_instances_beyond_one_a_pool() -> None:
