@@ -120,7 +120,7 @@ class FitPool:
         if workers < 1:
             raise InputError("pool: needs 1 worker or more")
         self._count, self._preload, self._waiting_most = workers, tuple(preload), waiting_most
-        self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
+        self._idle: asyncio.Queue[_Worker | None] = asyncio.Queue()  # None: a place for which no process could be had
         self._waiting = 0
         self.replaced = 0
 
@@ -133,7 +133,8 @@ class FitPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for _ in range(self._count):
-            await asyncio.to_thread((await self._idle.get()).close)
+            if (worker := await self._idle.get()) is not None:
+                await asyncio.to_thread(worker.close)
 
     async def run(self, work: Callable[[Any], Any], argument: Any, *, budget_s: float) -> Outcome:
         """`work(argument)` in a worker; `work` is a module-level function. The budget starts when a worker has it."""
@@ -146,6 +147,8 @@ class FitPool:
             self._waiting -= 1
         kept = False
         try:
+            if worker is None and (worker := await self._another()) is None:
+                return Outcome("died", None, "no process is to be had")
             ready = await self._within(worker, worker.wait_ready, START_S)
             outcome = ready if ready.status != "done" else await self._asked(worker, work, argument, budget_s)
             kept = outcome.status in ("done", "failed")
@@ -182,12 +185,24 @@ class FitPool:
             return Outcome("died", None, "the worker process died")
         return Outcome("done", task.result(), "done")
 
-    async def _put_back(self, worker: _Worker, kept: bool) -> None:
-        if not kept:
+    async def _put_back(self, worker: _Worker | None, kept: bool) -> None:
+        """Give the place back, with another worker in it where this one is not kept; an empty one stays empty."""
+        if worker is not None and not kept:
             await asyncio.to_thread(worker.close)
-            worker = await asyncio.to_thread(_Worker, self._preload)
-            self.replaced += 1
+            worker = await self._another()
         self._idle.put_nowait(worker)
+
+    async def _another(self) -> _Worker | None:
+        """A worker in place of one that is gone; None where the machine has no process for it, which whoever asks next
+        tries again.
+        """
+        try:
+            worker = await asyncio.to_thread(_Worker, self._preload)
+        except OSError as error:
+            log.warning("no process for a worker", extra={"why": str(error)})
+            return None
+        self.replaced += 1
+        return worker
 
 
 def forecast_in_worker(request: Request) -> tuple[Forecast, ...]:

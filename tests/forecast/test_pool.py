@@ -61,6 +61,25 @@ async def test_a_dead_worker_is_replaced(pool: FitPool, work: str) -> None:
     assert pool.replaced == 1
 
 
+async def test_where_no_process_is_to_be_had_the_next_who_asks_tries_again(
+    pool: FitPool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The place is not lost with its worker, or whoever asks later, and the end of the service, would wait for ever."""
+
+    def refused(*_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("multiprocessing.context.SpawnProcess.start", refused)
+        dead = await pool.run(eval, "__import__('os')._exit(3)", budget_s=20)
+        none = await pool.run(abs, -1, budget_s=20)
+    assert dead == Outcome("died", None, "the worker process died")
+    assert none == Outcome("died", None, "no process is to be had")
+    assert "no process for a worker" in caplog.text
+    assert (await pool.run(abs, -1, budget_s=20)).value == 1
+    assert pool.replaced == 1
+
+
 async def test_over_its_budget_a_fit_is_ended_and_the_next_one_served(pool: FitPool) -> None:
     await pool.run(abs, -1, budget_s=20)
     began = time.monotonic()
