@@ -6,12 +6,14 @@ TLS where a certificate is configured, and reads a renewed certificate without d
 
 from __future__ import annotations
 
+import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from prewarm import __version__
 from prewarm.domain import InputError
@@ -109,6 +111,7 @@ async def listen(
     """Serve `app` on `address`; returns the runner and the URL. InputError when it may not or cannot listen there."""
     check_listen(address, auth)
     host, port = split_address(address)
+    logging.getLogger("aiohttp.server").addFilter(_senders_fault)
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=5.0)
     await runner.setup()
     try:
@@ -119,6 +122,15 @@ async def listen(
     bound = runner.addresses[0]
     shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
     return runner, f"http{'s' if certificates.context else ''}://{shown}:{bound[1]}/"
+
+
+def _senders_fault(record: logging.LogRecord) -> bool:
+    """A request that is no HTTP, or not coded as it says, was answered: one line says so, not our traceback."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, web.RequestPayloadError | HttpProcessingError):
+        record.exc_info, record.levelno, record.levelname = None, logging.WARNING, "WARNING"
+        record.msg, record.args, record.why = "bad request", (), " ".join(str(error).split())[:120]
+    return True
 
 
 def _stamps(*paths: Path) -> tuple[int, ...]:

@@ -218,6 +218,8 @@ async def _read(request: web.Request) -> bytes:
             return await request.read()
     except web.RequestPayloadError as error:
         raise ProblemError(400, f"body: cannot be read: {' '.join(str(error).split())[:120]}") from None
+    except ConnectionError:  # nobody reads the answer, but it counts as the sender's fault, not as ours
+        raise ProblemError(400, "body: the connection ended before all of it was there") from None
     except TimeoutError:
         raise ProblemError(408, f"the body did not come within {BODY_S:g} s", headers={"Connection": "close"}) from None
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prewarm.api import Certificates, build_app, listen
 from prewarm.http import forecasts, routes
+from prewarm.settings import Auth
 from tests.service import running_service
 
 PIN: dict[str, Any] = {"action": "pin", "value": 3, "owner": "team-shop", "reason": "launch", "expires_at": None}
@@ -86,6 +89,51 @@ async def test_a_body_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: p
         assert status.startswith(b"HTTP/1.1 408 ")
         writer.close()
         await writer.wait_closed()
+
+
+HEAD = b"PUT /v1/mode HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "why"),
+    [
+        (HEAD + b"Content-Length: -3\r\n\r\n", "Invalid character in Content-Length"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n", "Invalid character in chunk size"),
+        (HEAD + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nabcde", "Can not decode content-encoding: gzip"),
+    ],
+)
+async def test_a_request_that_is_no_http_is_one_line_of_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, request_bytes: bytes, why: str
+) -> None:
+    async with running_service(tmp_path) as service:
+        runner, url = await listen(build_app(service.desk), "127.0.0.1:0", Auth(), Certificates(Auth()))
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rstrip("/").rpartition(":")[2]))
+        writer.write(request_bytes)
+        assert b" 400 " in await asyncio.wait_for(reader.readline(), 5)
+        await asyncio.wait_for(reader.read(), 5)
+        writer.close()
+        await writer.wait_closed()
+        await runner.cleanup()
+    (record,) = (one for one in caplog.records if one.name == "aiohttp.server")
+    assert (record.levelno, record.getMessage(), record.exc_info) == (logging.WARNING, "bad request", None)
+    assert why in record.__dict__["why"]
+
+
+async def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_failure_of_ours(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running_service(tmp_path) as service:
+        server = service.client.server
+        assert server.port is not None
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(HEAD + b'Content-Length: 50\r\n\r\n{"default"')
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        writer.close()
+        await writer.wait_closed()
+        await asyncio.sleep(0.1)
+        assert (await service.client.get("/metrics")).status == 200  # it serves on
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
 
 
 async def test_readers_cannot_fill_the_memory_with_spellings_of_one_question(
