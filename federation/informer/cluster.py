@@ -104,6 +104,7 @@ def cluster_of(
         running=holding.instances.running,
         present=present(holding.known_names),
         headroom=_headroom(said.autoscale_headroom),
+        start_s=holding.starts.median_s(now + (health.skew_s or 0.0)),
         ages=_ages(holding, health),
         unserved=_unserved(holding),
         use=fresh(holding.use, now, policy.placement.metrics_stale_s),

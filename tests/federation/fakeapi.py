@@ -235,7 +235,8 @@ class FakeApi:
         if path == "/version":
             return web.json_response({"gitVersion": "v1.36.2"}, headers=self.headers)
         if path not in self.objects:
-            return web.json_response(status(404, "NotFound", "the server could not find it"), status=404)
+            absent = status(404, "NotFound", "the server could not find it")
+            return web.json_response(absent, status=404, headers=self.headers)
         return await (self._watch(request) if request.query.get("watch") in ("1", "true") else self._list(request))
 
     async def _list(self, request: web.Request) -> web.StreamResponse:

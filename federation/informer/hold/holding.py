@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from federation.informer.hold.columns import Columns
 from federation.informer.hold.instances import Instances
 from federation.informer.hold.names import Names
+from federation.informer.hold.starts import Starts
 from federation.informer.hold.table import NodeTable
 from federation.informer.hold.using import use_by_workload
 from federation.informer.read.pods import PodFacts
@@ -24,7 +25,7 @@ Kept = TypeVar("Kept")
 
 
 class Holding:
-    """One member's table, instances, quotas and names, and the reflectors that feed them, by collection."""
+    """One member's table, instances, starts, quotas and names, and the reflectors that feed them, by collection."""
 
     def __init__(
         self, client: MemberClient, options: ReflectorOptions, *, rng: Random, clock: Callable[[], float]
@@ -32,6 +33,7 @@ class Holding:
         self.table = NodeTable()
         self.columns = Columns(self.table)
         self.instances = Instances()
+        self.starts = Starts()
         self.quotas: dict[str, QuotaFacts] = {}
         self.names: dict[str, Names] = {}
         self.usage_at: float | None = None
@@ -80,6 +82,7 @@ class Holding:
     def _pod_changed(self, key: str, before: PodFacts | None, after: PodFacts | None) -> None:
         self.table.pod_changed(key, before, after)
         self.instances.pod_changed(key, before, after)
+        self.starts.pod_changed(key, before, after)
 
     def _quota_changed(self, key: str, _: QuotaFacts | None, after: QuotaFacts | None) -> None:
         self.quotas.pop(key, None)

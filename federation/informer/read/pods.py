@@ -8,7 +8,6 @@ the larger figure. A pod that has ended takes nothing; one that is being deleted
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 from sys import intern
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from federation.informer.read.owner import workload_of
 from federation.informer.read.shape import Raw, part, parts, text
+from federation.informer.read.start import Start, read_start, true_conditions
 from federation.quantity import QuantityError, requested
 
 Amounts = tuple[tuple[str, int], ...]
@@ -32,7 +32,10 @@ class Stage(IntEnum):
 
 
 class PodFacts(NamedTuple):
-    """amounts: what it takes of `node`, its slot included. readable: whether every request could be read."""
+    """amounts: what it takes of `node`, its slot included. readable: whether every request could be read.
+
+    start: how it began, of a ready pod that tells it.
+    """
 
     stage: Stage
     node: str | None
@@ -41,6 +44,7 @@ class PodFacts(NamedTuple):
     ready: bool = False
     terminating: bool = False
     readable: bool = True
+    start: Start | None = None
 
 
 def read_pod(raw: Raw) -> PodFacts:
@@ -51,12 +55,14 @@ def read_pod(raw: Raw) -> PodFacts:
         return PodFacts(Stage.ENDED, node, (), workload)
     stage = Stage.PENDING if node is None else Stage.BOUND
     terminating = meta.get("deletionTimestamp") is not None
-    ready = not terminating and _is_ready(status)
+    holding = true_conditions(status)
+    ready = not terminating and "Ready" in holding
     try:
         amounts, readable = pod_requests(spec, status), True
     except QuantityError:
         amounts, readable = _interned(((_SLOT, 1),)), False
-    return PodFacts(stage, node, amounts, workload, ready, terminating, readable)
+    start = read_start(meta, status, holding) if ready else None
+    return PodFacts(stage, node, amounts, workload, ready, terminating, readable, start)
 
 
 def pod_requests(spec: Raw, status: Raw) -> Amounts:
@@ -110,11 +116,6 @@ def _raise_to(total: dict[str, int], least: dict[str, int]) -> None:
     for name, amount in least.items():
         if amount > total.get(name, 0):
             total[name] = amount
-
-
-def _is_ready(status: Raw) -> bool:
-    conditions: Iterable[Raw] = parts(status, "conditions")
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
 def _shared(name: str | None) -> str | None:

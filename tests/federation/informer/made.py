@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from federation.snapshot import Nodes
@@ -32,7 +33,9 @@ def container(cpu: str | None = None, memory: str | None = None, name: str = "c"
 
 
 def pod(name: str, bound_to: str | None, cpu: str = "500m", memory: str = "256Mi", **fields: Any) -> Json:
-    """A Pod; fields: namespace, labels, annotations, owner (kind, name), phase, ready, deleted, spec."""
+    """A Pod; fields: namespace, labels, annotations, owner (kind, name), phase, ready, deleted, spec, since (seconds
+    since the epoch by type of a true condition), restarts (of its container).
+    """
     meta: Json = {"name": name, "namespace": fields.get("namespace", "demo"), "labels": fields.get("labels", {})}
     meta["annotations"] = fields.get("annotations", {})
     if "owner" in fields:
@@ -43,12 +46,20 @@ def pod(name: str, bound_to: str | None, cpu: str = "500m", memory: str = "256Mi
     spec = {"containers": [container(cpu, memory)], **fields.get("spec", {})}
     if bound_to is not None:
         spec["nodeName"] = bound_to
-    conditions = [{"type": "Ready", "status": "True" if fields.get("ready") else "False"}]
-    return {
-        "metadata": meta,
-        "spec": spec,
-        "status": {"phase": fields.get("phase", "Running"), "conditions": conditions},
-    }
+    conditions: list[Json] = [{"type": "Ready", "status": "True" if fields.get("ready") else "False"}]
+    if "since" in fields:
+        conditions = [
+            {"type": kind, "status": "True", "lastTransitionTime": stamp(at)} for kind, at in fields["since"].items()
+        ]
+    status = {"phase": fields.get("phase", "Running"), "conditions": conditions}
+    if "restarts" in fields:
+        status["containerStatuses"] = [{"name": "c", "restartCount": fields["restarts"]}]
+    return {"metadata": meta, "spec": spec, "status": status}
+
+
+def stamp(at: float) -> str:
+    """A time as Kubernetes writes it, in whole seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def deployment(name: str, replicas: int | None, namespace: str = "demo", **fields: Any) -> Json:
