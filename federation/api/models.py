@@ -105,6 +105,8 @@ class ClusterRow(Answer):
     instances: int | None
     """Null, as `ready`, where pods were never seen."""
     ready: int | None
+    start_s: float | None
+    """Median seconds from an instance's binding to its readiness, over the last hour; null where too few are known."""
     price: float
     region: str | None
     ages_s: dict[str, float | None]

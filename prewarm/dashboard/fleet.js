@@ -128,7 +128,7 @@ async function showCluster(clusters) {
   const one = await read(`v1/clusters/${encodeURIComponent(view.chosen)}`);
   $("cluster-title").textContent = one.name;
   const ages = Object.entries(one.ages_s).map(([name, age]) => `${name} ${age === null ? "unknown" : `${compact(age)} s`}`);
-  $("cluster-sub").textContent = [`${one.state} since ${timeOf(one.since)}`, one.why, `ages: ${ages.join(", ")}`, ...one.notes].filter(Boolean).join(" · ");
+  $("cluster-sub").textContent = [`${one.state} since ${timeOf(one.since)}`, one.why, one.start_s === null ? "" : `an instance starts in ${compact(one.start_s)} s`, `ages: ${ages.join(", ")}`, ...one.notes].filter(Boolean).join(" · ");
   fill($("running"), one.running.map((row) => {
     const line = document.createElement("li");
     const open = text("button", row.key, "link");

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 
 import pytest
 
@@ -16,21 +15,13 @@ from tests.cluster.real.manifests import (
     deployment,
     nodes,
 )
+from tests.cluster.truth import start_s
 
 pytestmark = pytest.mark.cluster
 
 
 def ready_pods(cluster: Cluster, where: str) -> list[Json]:
     return [pod for pod in cluster.kubectl.items("pods", "-n", where) if start_s(pod) is not None]
-
-
-def start_s(pod: Json) -> float | None:
-    """Seconds from scheduled to Ready, None where it is not."""
-    at = {one["type"]: one for one in pod["status"].get("conditions", ()) if one["status"] == "True"}
-    if not {"PodScheduled", "Ready"} <= set(at):
-        return None
-    scheduled, ready = (datetime.fromisoformat(at[kind]["lastTransitionTime"]) for kind in ("PodScheduled", "Ready"))
-    return (ready - scheduled).total_seconds()
 
 
 def test_deployments_run_on_every_cluster(fleet: Fleet, namespace: str) -> None:

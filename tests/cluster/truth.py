@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 
 from federation.snapshot import Cluster as SeenCluster
 from tests.cluster.real.admin import Json, Kubectl
@@ -59,6 +60,15 @@ def seen_in(cluster: SeenCluster) -> View:
         nodes |= dict.fromkeys(names, view)
     running = {key: (one.wanted, one.existing, one.ready) for key, one in cluster.running.items()}
     return View(nodes, running, None if cluster.present is None else cluster.present.get("namespace"))
+
+
+def start_s(pod: Json) -> float | None:
+    """Seconds from scheduled to Ready, None where it is not."""
+    at = {one["type"]: one for one in pod["status"].get("conditions", ()) if one["status"] == "True"}
+    if not {"PodScheduled", "Ready"} <= set(at):
+        return None
+    scheduled, ready = (datetime.fromisoformat(at[kind]["lastTransitionTime"]) for kind in ("PodScheduled", "Ready"))
+    return (ready - scheduled).total_seconds()
 
 
 def _node(node: Json, taken: list[tuple[int, int, int]]) -> NodeView:

@@ -37,8 +37,16 @@ async def test_a_member_never_heard_of_has_no_ages(tmp_path: Path, ground: Groun
         for one in (await at.call("GET", "/v1/clusters"))["clusters"]:
             assert one["last_answer_s"] is None
             assert set(one["ages_s"].values()) == {None}
-            unknown = ("nodes", "nodes_in_all", "allocatable", "requested", "instances", "ready")
+            unknown = ("nodes", "nodes_in_all", "allocatable", "requested", "instances", "ready", "start_s")
             assert {name: one[name] for name in unknown} == dict.fromkeys(unknown)  # never zero
+
+
+async def test_how_long_an_instance_takes_to_start_is_told_where_it_is_known(tmp_path: Path, ground: Ground) -> None:
+    ground.start_s = {"eu": 4.5}
+    async with standing(tmp_path, ground) as at:
+        eu, us = (await at.call("GET", "/v1/clusters"))["clusters"]
+        assert (eu["start_s"], us["start_s"]) == (4.5, None)
+        assert (await at.call("GET", "/v1/clusters/eu"))["start_s"] == 4.5
 
 
 async def test_clusters_come_in_pages(tmp_path: Path) -> None:

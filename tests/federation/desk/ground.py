@@ -57,6 +57,7 @@ class Ground:
     clock: HandClock
     regions: dict[str, str] = field(default_factory=dict)
     unseen: bool = False
+    start_s: Mapping[str, float] = field(default_factory=dict)
     watched: list[frozenset[str]] = field(default_factory=list)
     said: Mapping[str, Said] = field(default_factory=dict)
     links: tuple[Link, ...] | None = None
@@ -118,7 +119,7 @@ class Ground:
         for key, count in counts.items():
             built = built.runs(f"shop/{key}", count)
         at = None if self.unseen else self._dark.get(name, now)
-        return built.but(ages=Ages(at, at, at, at, at)).build()
+        return built.but(ages=Ages(at, at, at, at, at), start_s=self.start_s.get(name)).build()
 
     def _state(self, name: str) -> MemberState:
         if name in self._dark:
