@@ -48,14 +48,15 @@ async def post_placement(call: Call[FleetDesk]) -> object:
         manifest = replace(manifest, workload=replace(manifest.workload, brings_needs=True))
     workload = manifest.workload
     await _watch(desk, manifest, limit_s=asked.deadline_ms / 1000)
-    held_back = None if asked.dry_run else desk.may_write(workload.key)
-    if asked.dry_run or held_back is not None:
-        placement = desk.ask(workload)
+    async with desk.turns:
+        held_back = None if asked.dry_run else desk.may_write(workload.key)
+        rehearsed = asked.dry_run or held_back is not None
+        if not rehearsed and workload.key in desk.under_way:
+            raise ProblemError(409, f"another placement of {workload.key} is under way")
+        placement = desk.ask(workload) if rehearsed else desk.decide(workload)
+    if rehearsed:
         await desk.records.keep_decisions([decision_of(placement)])
         return placement_json(placement, "dry_run", dry_run=True, why=held_back, notes=[])
-    if workload.key in desk.under_way:
-        raise ProblemError(409, f"another placement of {workload.key} is under way")
-    placement = desk.decide(workload)
     done = await _carry(desk, asked, manifest, placement, left_s=max(0.0, ends_at - loop.time()))
     return placement_json(placement, done.became, dry_run=False, why=done.why, notes=list(done.notes))
 

@@ -18,6 +18,7 @@ from federation.apply.rollout.carry import Carrier
 from federation.desk.learned import Learned
 from federation.desk.mixed import Mixed, terms_with, told
 from federation.desk.records import Placed, Records, Said
+from federation.desk.turns import Turns
 from federation.desk.wanted import TAKES_WORK
 from federation.members.api import Api
 from federation.placement.answer import Placement
@@ -82,6 +83,8 @@ class FleetDesk:
     """Who counts decisions."""
     under_way: set[str] = field(default_factory=set)
     """Workloads that are being carried out or ended now; nobody decides about them meanwhile."""
+    turns: Turns = field(default_factory=Turns)
+    """Held by a request while it decides."""
     _tasks: set[asyncio.Future[Any]] = field(default_factory=set)
 
     def now(self) -> float:

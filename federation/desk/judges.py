@@ -36,7 +36,7 @@ async def judge_missing(memos: Sequence[Changes], shapes: Sequence[Shape], fleet
     """Judge what is missing for these shapes, the first of them first; `fleet` is asked anew for each piece."""
     if sum(memo.lacking(fleet(), shapes) for memo in memos) > MUCH:
         try:
-            async with FitPool(1, preload=(judged.__module__,)) as pool:
+            async with FitPool(1, preload=(judged.__module__,), spare=True) as pool:
                 if await _pieces(memos, shapes, fleet, _Apart(pool), AT_A_TIME_APART):
                     return
         except OSError as error:  # no process to be had

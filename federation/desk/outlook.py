@@ -155,7 +155,7 @@ async def _foreseen(made: Outlook, nodes: list[Nodes], now: float) -> Mixed:
     if not _asks_gpus(made.mix):
         return Mixed.of(made, now)
     question = await asyncio.to_thread(made.question, nodes)
-    async with FitPool(1, preload=(foresee.__module__,)) as pool:
+    async with FitPool(1, preload=(foresee.__module__,), spare=True) as pool:
         outcome = await pool.run(foresee, question, budget_s=FORESIGHT_S)
     if outcome.status != "done":
         log.warning("room is taken as it is now: %s", outcome.reason)

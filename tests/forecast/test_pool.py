@@ -47,6 +47,15 @@ async def test_a_worker_calculates_in_one_thread_and_the_service_keeps_its_own_s
     assert os.environ.get("OMP_NUM_THREADS") == before
 
 
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system knows no class for idle time")
+@pytest.mark.parametrize("spare", [False, True], ids=["nice", "spare"])
+async def test_work_that_nobody_waits_for_takes_only_idle_time(spare: bool) -> None:
+    async with FitPool(1, preload=LIGHT, spare=spare) as running:
+        outcome = await running.run(os.sched_getscheduler, 0, budget_s=20)
+    assert outcome.value == (os.SCHED_IDLE if spare else os.SCHED_OTHER)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 async def test_a_refusal_comes_back_as_an_outcome(pool: FitPool) -> None:
     outcome = await pool.run(parse_request, [], budget_s=20)
     assert outcome == Outcome("failed", None, "body: must be an object, is a list of 0")
