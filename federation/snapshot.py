@@ -186,7 +186,8 @@ class Cluster:
 
     price: of capacity, relative to 1.0. labels: of the cluster (from configuration or a ClusterProfile). running: by
     workload key `namespace/name`. present: names that exist there, by kind in lower case ("namespace",
-    "configmap:shop", ...), None where they are not watched. start_s: median start of an instance there.
+    "configmap:shop", ...), None where they are not watched. start_s: median start of an instance there,
+    from bound to ready, None unknown.
     """
 
     name: str
