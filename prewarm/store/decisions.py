@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from prewarm.domain import Decision, FunctionKey, Mode, PolicyTag, Reason
 from prewarm.store.details import read_detail
+from prewarm.store.prepared import Prepared
 from prewarm.store.schema import DECISIONS
 
 
@@ -31,14 +32,13 @@ def add_decisions(connection: Connection, decisions: Sequence[Decision]) -> None
 def add_rows(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """The same, of decisions that were made rows of elsewhere."""
     if rows:
-        connection.execute(_ADD[connection.dialect.name], rows)
+        _ADD.run(connection, rows)
 
 
-_ADD = {
-    "postgresql": postgresql.insert(DECISIONS).on_conflict_do_nothing(),
-    "sqlite": sqlite.insert(DECISIONS).on_conflict_do_nothing(),
-}
-"""Made once: making a statement costs as much as running it."""
+_ADD = Prepared(
+    postgresql=postgresql.insert(DECISIONS).on_conflict_do_nothing(),
+    sqlite=sqlite.insert(DECISIONS).on_conflict_do_nothing(),
+)
 
 
 def mark_applied(connection: Connection, ids: Sequence[str]) -> None:

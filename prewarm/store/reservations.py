@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
+from prewarm.store.prepared import Prepared
 from prewarm.store.schema import RESERVATIONS
 
 
@@ -33,19 +34,20 @@ class Reservation:
     priority: int
 
 
-_OVER = delete(RESERVATIONS).where(
-    (RESERVATIONS.c.until <= bindparam("now")) | (RESERVATIONS.c.workload == bindparam("one"))
+_OVER = Prepared(
+    any=delete(RESERVATIONS).where(
+        (RESERVATIONS.c.until <= bindparam("now")) | (RESERVATIONS.c.workload == bindparam("one"))
+    )
 )
-_KEEP = insert(RESERVATIONS)
-"""Made once: making a statement costs as much as running it."""
+_KEEP = Prepared(any=insert(RESERVATIONS))
 _COLUMNS = tuple(column.name for column in RESERVATIONS.columns)
 
 
 def put_reservations(connection: Connection, workload: str, rows: Sequence[Reservation], now: float) -> None:
     """Keep what the newest decision about a workload was promised, in place of all before it; forget what is over."""
-    connection.execute(_OVER, {"now": now, "one": workload})
+    _OVER.run(connection, [{"now": now, "one": workload}])
     if rows:
-        connection.execute(_KEEP, list(map(_values, rows)))
+        _KEEP.run(connection, list(map(_values, rows)))
 
 
 def _values(one: Reservation) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Writer:
         self._degraded: str | None = None
         self._changed = threading.Condition()
         self._closing = False
+        self._connection: Connection | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="prewarm-store-writer", daemon=True)
         self._thread.start()
@@ -147,6 +148,7 @@ class Writer:
             self._finish(group)
             for item, result in zip(group, results, strict=True):
                 item.done.set_result(result)
+        self._let_go()
         self._abandon()
 
     def _next(self, most: int) -> list[_Waiting]:
@@ -157,8 +159,30 @@ class Writer:
             return list(islice(self._waiting, most))
 
     def _transact(self, group: list[_Waiting]) -> list[Any]:
-        with self._engine.begin() as connection:
-            return [item.job(connection) for item in group]
+        """Run the jobs and commit, on the connection of the last time; one that was lost since is replaced at once."""
+        kept = self._connection is not None
+        try:
+            return self._commit(group)
+        except DBAPIError as error:
+            if not (kept and error.connection_invalidated):
+                raise
+        return self._commit(group)
+
+    def _commit(self, group: list[_Waiting]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            with self._connection.begin():
+                return [item.job(self._connection) for item in group]
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        """Give the connection back, whatever state it is in; the next transaction takes another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _finish(self, group: list[_Waiting]) -> None:
         with self._changed:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from sqlalchemy.dialects import sqlite
+
 from prewarm.history import Retention
 from prewarm.store import Store
 from prewarm.store.reservations import _OVER, Reservation, drop_reservations, put_reservations, reservations
@@ -48,7 +50,9 @@ async def test_a_newer_decision_takes_the_place_and_what_is_over_is_forgotten(ad
 def test_what_is_replaced_or_over_is_found_by_index(tmp_path: Path) -> None:
     opened(f"sqlite:///{tmp_path / 'plan.db'}").close()
     with closing(sqlite3.connect(tmp_path / "plan.db")) as connection:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {_OVER}", {"now": 10.0, "one": "shop/a"}).fetchall()
+        text, places = _OVER.made(sqlite.dialect())
+        assert places == ("now", "one")
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {text}", (10.0, "shop/a")).fetchall()
     told = " ".join(row[3] for row in plan)
     assert "ix_reservations_until" in told
     assert "ix_reservations_workload" in told
