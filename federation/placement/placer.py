@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from federation.placement.answer import Placement
 from federation.placement.fleet.compiled import FleetColumns
-from federation.placement.fleet.follow import follow
+from federation.placement.fleet.follow import follow, touched_of
 from federation.placement.pipeline import Ground, decide, stand
 from federation.placement.reserve.book import (
     EMPTY,
@@ -29,7 +29,7 @@ from federation.placement.reserve.book import (
 from federation.placement.safety.failback import remember
 from federation.placement.terms import Home, Terms
 from federation.placement.workload import Workload
-from federation.snapshot import MemberState, Snapshot, frozen
+from federation.snapshot import Cluster, MemberState, Snapshot, frozen
 from prewarm.domain import decision_id
 
 DARK = MemberState.DARK
@@ -84,8 +84,7 @@ class Placer:
 
     def see(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot; pods that appeared release the room that was held for them."""
-        known = set(map(id, self._fleet.clusters))
-        self._book = see(self._book, [one for one in snapshot.clusters if id(one) not in known])
+        self._book = see(self._book, _fresh(snapshot.clusters, self._fleet.clusters))
         self._fleet = follow(snapshot, self._fleet)
 
     def ask(self, workload: Workload, *, terms: Terms, now: float) -> Placement:
@@ -176,3 +175,12 @@ class Placer:
         left = [one for one in placement.shares if fleet.clusters[fleet.position[one.cluster]].state is not DARK]
         fewer = sum(max(0, one.before - one.replicas) for one in left)
         return min(fewer, sum(max(0, one.replicas - one.before) for one in left))
+
+
+def _fresh(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> list[Cluster]:
+    """Clusters that are not among the objects that were known."""
+    touched = touched_of(clusters, known)
+    if touched is not None:
+        return [clusters[at] for at in touched]
+    ids = set(map(id, known))
+    return [one for one in clusters if id(one) not in ids]

@@ -84,6 +84,8 @@ def _room(judged: Judged, before: IntArray) -> IntArray:
 def _spread(judged: Judged, bounds: Bounds, limits: Limits) -> tuple[IntArray, IntArray]:
     """Instances on what is there, and the rest on nodes that autoscaling would add."""
     counts = _divided(judged, bounds.replicas, limits, clusters=judged.case.workload.spread.min_clusters)
+    if int(counts.sum()) >= bounds.replicas:
+        return counts, np.zeros_like(counts)
     counts = counts + _further(judged, bounds.replicas - int(counts.sum()), _resting(judged, bounds, counts), limits)
     waiting = _further(judged, bounds.replicas - int(counts.sum()), _declared(judged, bounds, counts), limits)
     return counts, waiting

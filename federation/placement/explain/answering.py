@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _ages_s(judged: Judged) -> Mapping[str, float | None]:
     known: list[float | None] = ages.tolist()
     for at in np.flatnonzero(np.isnan(ages)).tolist():
         known[at] = None
-    return frozen(dict(zip(case.fleet.names, known, strict=True)))
+    return MappingProxyType(dict(zip(case.fleet.names, known, strict=True)))
 
 
 def _ranking(judged: Judged, allotted: Allotted) -> IntArray:

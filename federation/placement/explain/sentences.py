@@ -41,15 +41,15 @@ def _choice(ranked: Scores) -> list[Reason]:
     """What made the first better than the second."""
     if not ranked:
         return []
-    first = ranked[0]
+    first = float(ranked.totals[0])
     if len(ranked) == 1:
-        return [Reason("score", f"{first.cluster} is the only cluster that passes", first.score)]
-    second = ranked[1]
-    gains = [(a.contribution - b.contribution, a.name) for a, b in zip(first.factors, second.factors, strict=True)]
-    gain, name = max(gains)
-    ahead = f"{first.cluster} scores {first.score:.3f}, {second.cluster} {second.score:.3f}"
+        return [Reason("score", f"{ranked.clusters[0]} is the only cluster that passes", first)]
+    second = float(ranked.totals[1])
+    mine, others = (ranked.values[:2] * ranked.weights).tolist()
+    gain, name = max((a - b, label) for a, b, label in zip(mine, others, ranked.labels, strict=True))
+    ahead = f"{ranked.clusters[0]} scores {first:.3f}, {ranked.clusters[1]} {second:.3f}"
     text = f"{ahead}: best by {name} (+{gain:.3f})" if gain > 0 else f"{ahead}: equal, decided by name"
-    return [Reason("score", text, first.score, second.score)]
+    return [Reason("score", text, first, second)]
 
 
 def _measured(judged: Judged, ranked: Scores) -> list[Reason]:

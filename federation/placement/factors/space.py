@@ -27,10 +27,12 @@ def fit(case: Case) -> FloatArray:
     nothing new fits but something is needed.
     """
     number = added(case).astype(np.float64)
-    taken = np.zeros(len(case.fleet))
-    for resource, amount in case.ask.amounts:
-        free = case.fleet.room[resource] + case.freed * amount
-        taken = np.maximum(taken, number * amount / np.maximum(free, 1.0))
+    here, asked = (
+        [at for at, _ in case.ask.amounts],
+        np.array([[amount] for _, amount in case.ask.amounts], dtype=np.int64),
+    )
+    free = case.fleet.room[here] + case.freed * asked
+    taken = (number * asked / np.maximum(free, 1.0)).max(axis=0)
     if needs_gpu(case.ask.gpu):
         milli = case.ask.gpu.count * GPU_WHOLE or case.ask.gpu.milli
         taken = np.maximum(taken, number * milli / np.maximum(case.fleet.gpu_room + case.freed * milli, 1.0))
@@ -45,13 +47,13 @@ def headroom(case: Case) -> FloatArray:
     u: what nodes use beyond what is requested of them, where a fresh measurement says so. g: what the forecast adds to
     what runs there (`Terms.growth`), nothing where no forecast is given; n q: the request.
     """
-    number, left = added(case).astype(np.float64), np.ones(len(case.fleet))
-    asked = dict(case.ask.amounts)
-    for resource in (CPU, MEMORY):
-        total = case.fleet.total[resource]
-        free = case.fleet.room[resource] - case.fleet.overstepped[resource]
-        free = free - (number - case.freed) * asked.get(resource, 0) - _growth(case, resource)
-        left = np.minimum(left, np.maximum(free, 0.0) / np.maximum(total, 1.0))
+    number, asked = added(case).astype(np.float64), dict(case.ask.amounts)
+    wanted = np.array([[asked.get(CPU, 0)], [asked.get(MEMORY, 0)]])
+    free = case.fleet.room[: MEMORY + 1] - case.fleet.overstepped - (number - case.freed) * wanted
+    if case.terms.growth:
+        free = free - np.stack([_growth(case, CPU), _growth(case, MEMORY)])
+    shares = np.maximum(free, 0.0) / np.maximum(case.fleet.total[: MEMORY + 1], 1.0)
+    left: FloatArray = np.minimum(shares.min(axis=0), 1.0)
     return left
 
 
@@ -91,8 +93,6 @@ def _meets(table: ClassTable, group: tuple[Requirement, ...], at: int) -> bool:
 def _growth(case: Case, resource: int) -> FloatArray:
     name = case.fleet.resources[resource]
     growth = case.terms.growth
-    if not growth:
-        return np.zeros(len(case.fleet))
     return np.array(
         [growth[one.name].get(name, 0) if one.name in growth else 0 for one in case.fleet.clusters], dtype=np.float64
     )

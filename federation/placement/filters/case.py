@@ -42,8 +42,9 @@ class Case:
 
     accepts: (S,) states of nodes that accept it. room: (S,) instances that one node of the state takes; each: (N,) the
     same of rows. taking: (N,) nodes of each row that accept it by their host name, None where that is not asked.
-    reached: (C,) clusters that have a row which accepts it. before: (C,) instances wanted there by the last decision;
-    gone: (C,) clusters that are lost with all that ran there; back: where the workload counts as being at home.
+    reached: (C,) clusters that have a row which accepts it; everywhere: all have. before: (C,) instances wanted there
+    by the last decision; gone: (C,) clusters that are lost with all that ran there; back: where the workload counts as
+    being at home.
     occupied, ready: (C,) instances that hold room, and that are ready.
     nodes_fit: (C,) further instances that the nodes would take; promised: (C,) instances of this shape that other
     decisions have in flight; quota: (C,) further ones that quota allows. fits: (C,) what is left of all three.
@@ -63,6 +64,7 @@ class Case:
     each: IntArray
     taking: IntArray | None
     reached: BoolArray
+    everywhere: bool
     before: IntArray
     gone: BoolArray
     back: Return

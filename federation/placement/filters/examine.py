@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 
 from federation.placement.filters.case import Case, Kinds
@@ -20,6 +22,7 @@ from prewarm.domain import BoolArray, IntArray
 
 ASSUMED_ARCHITECTURE = "amd64"
 """What an image is taken to run on where nobody says and the fleet has several."""
+_RUNNING = attrgetter("running")
 
 
 def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally, terms: Terms, now: float) -> Case:
@@ -29,7 +32,7 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     ask, states = ask_of(fleet, workload), fleet.frame.states.rows
     accepts: BoolArray = states.open if accepted.all() else states.open & accepted[states.class_of]
     room = np.zeros(len(accepts), dtype=np.int64) if ask.unknown else np.where(accepts, state_room(fleet, ask), 0)
-    each, taking = room[fleet.numbers], None
+    each, taking = room.take(fleet.numbers), None
     if asks_host(workload.affinity.node_terms):
         likely = states.open & (kinds.architecture & kinds.taints & kinds.affinity)[states.class_of]
         taking = hosted(fleet, workload.affinity.node_terms, likely[fleet.numbers])
@@ -39,7 +42,9 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     nodes_fit, promised = cluster_room(fleet, each, taking), _promised(fleet, workload, tally, own)
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
-    gone = fleet.facts.in_state(MemberState.DARK) > 0
+    gone, reached = fleet.facts.in_state(MemberState.DARK) > 0, nodes_fit > 0
+    if not reached.all():
+        reached = fleet.any_row(_reached(fleet, accepts, taking))
     stay = Stay(terms.homes.get(workload.key), workload.replicas, np.where(gone, 0, before), fits)
     return Case(
         fleet=fleet,
@@ -52,7 +57,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
         room=room,
         each=each,
         taking=taking,
-        reached=nodes_fit > 0 if (nodes_fit > 0).all() else fleet.any_row(_reached(fleet, accepts, taking)),
+        reached=reached,
+        everywhere=bool(reached.all()),
         before=before,
         gone=gone,
         back=way_back(stay, fleet.clusters, now=now, failback_s=terms.policy.failback_s),
@@ -101,7 +107,7 @@ def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) ->
     """Instances that the last decision wanted in each cluster, those that hold room there, and those that are ready."""
     before, occupied, ready = np.zeros((3, len(fleet)), dtype=np.int64)
     key = workload.key
-    for at in [at for at, cluster in enumerate(fleet.clusters) if key in cluster.running]:
+    for at in [at for at, running in enumerate(map(_RUNNING, fleet.clusters)) if key in running]:
         here = fleet.clusters[at].running[key]
         before[at], occupied[at], ready[at] = here.wanted, max(0, here.existing - here.pending), here.ready
     for claim in own:

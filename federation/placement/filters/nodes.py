@@ -21,7 +21,7 @@ from prewarm.domain import BoolArray
 
 def takes_work(case: Case) -> Verdict | None:
     """Drops clusters without any node that is ready and schedulable, unless autoscaling would add one."""
-    if case.reached.all():
+    if case.everywhere:
         return None
     usable = case.fleet.any_row(case.fleet.frame.states.rows.open[case.fleet.numbers]) | (case.declared > 0)
     return Verdict(~usable, lambda at: f"none of its {_node_count(case, at)} nodes takes work", holds=True)
@@ -55,13 +55,13 @@ def taints(case: Case) -> Verdict | None:
 def node_affinity(case: Case) -> Verdict | None:
     """Drops clusters without a node that the node affinity or the nodeSelector accepts."""
     terms = case.workload.affinity.node_terms
-    text = " or ".join(
-        " and ".join(f"{rule.key} {rule.operator} {', '.join(rule.values)}".rstrip() for rule in group)
-        for group in terms
-    )
     accepted = case.kinds.architecture & case.kinds.taints & case.kinds.affinity
 
     def why(at: int) -> str:
+        text = " or ".join(
+            " and ".join(f"{rule.key} {rule.operator} {', '.join(rule.values)}".rstrip() for rule in group)
+            for group in terms
+        )
         if case.fleet.clusters[at].nodes.names is None and asks_host(terms):
             return f"its nodes are not known by name, so {HOSTNAME_LABEL} matches none ({text})"
         return f"no node with {text}"
@@ -94,6 +94,8 @@ def resources(case: Case) -> Verdict | None:
 
 def quota(case: Case) -> Verdict | None:
     """Drops clusters whose quota for the namespace is used up."""
+    if not case.fleet.facts.limited:
+        return None
     text = f"quota of namespace {case.workload.namespace} is used up"
     return Verdict((case.quota <= 0) & (case.occupied == 0), lambda _: text)
 
@@ -109,9 +111,9 @@ def room(case: Case) -> Verdict | None:
 
 def gang(case: Case) -> Verdict | None:
     """Drops clusters that cannot take all instances of a workload that must not be split."""
-    space = case.occupied + case.fits + case.declared
     if case.workload.splittable:
         return None
+    space = case.occupied + case.fits + case.declared
     return Verdict(
         space < case.workload.replicas,
         lambda at: f"room for {space[at]} of {case.workload.replicas} instances that must stay together",
@@ -121,7 +123,7 @@ def gang(case: Case) -> Verdict | None:
 def _without(case: Case, accepted: BoolArray, why: Callable[[int], str], *, by_name: bool = False) -> Verdict | None:
     """Drops clusters whose nodes that take work are all of kinds that are not accepted, or by_name not themselves."""
     by_name = by_name and case.taking is not None
-    if case.reached.all() or (accepted.all() and not by_name):
+    if case.everywhere or (accepted.all() and not by_name):
         return None
     states = case.fleet.frame.states.rows
     rows = (states.open & accepted[states.class_of])[case.fleet.numbers]

@@ -66,7 +66,7 @@ def tenant(case: Case) -> Verdict | None:
 def served(case: Case) -> Verdict | None:
     """Drops clusters whose API is known not to have its kind."""
     kind = case.workload.kind
-    if not any(one.unserved for one in case.fleet.clusters):
+    if not case.fleet.facts.lacks_kinds:
         return None
     dropped = np.array([kind in one.unserved for one in case.fleet.clusters], dtype=np.bool_)
     return Verdict(dropped, lambda _: f"its API has no {_KINDS.get(kind, kind)}")

@@ -19,8 +19,9 @@ from prewarm.domain import BoolArray, FloatArray, Int32Array, IntArray
 class FleetColumns:
     """C clusters in the snapshot's order with N rows in all and R resources.
 
-    blocks: the clusters one by one. starts: (C + 1,) first row of each cluster. numbers, count: (N,) the state of each
-    row and its nodes. sums: (C, 2 R + 4) as in a block. position: of each cluster by its name.
+    blocks: the clusters one by one. starts: (C + 1,) first row of each cluster. gapless: every cluster has rows.
+    numbers, count: (N,) the state of each row and its nodes. sums: (C, 2 R + 4) as in a block. position: of each
+    cluster by its name.
     """
 
     snapshot: Snapshot
@@ -31,6 +32,7 @@ class FleetColumns:
     facts: Facts
     network: Network
     starts: IntArray
+    gapless: bool
     numbers: IntArray
     count: IntArray
     sums: FloatArray
@@ -91,6 +93,8 @@ class FleetColumns:
 
     def summed(self, amounts: IntArray | BoolArray) -> IntArray:
         """(N,) summed over each cluster's rows, (C,), exactly."""
+        if self.gapless:
+            return np.add.reduceat(amounts, self.starts[:-1], dtype=np.int64)
         sums, full = np.zeros(len(self), dtype=np.int64), self.starts[1:] > self.starts[:-1]
         if full.any():
             sums[full] = np.add.reduceat(amounts, self.starts[:-1][full], dtype=np.int64)
@@ -98,8 +102,9 @@ class FleetColumns:
 
     def highest(self, amounts: FloatArray | IntArray, *, none: float) -> FloatArray:
         """The highest of (N,) in each cluster, (C,), `none` where a cluster has no rows."""
-        best = np.full(len(self), none)
-        full = self.starts[1:] > self.starts[:-1]
+        if self.gapless:
+            return np.maximum.reduceat(amounts, self.starts[:-1])
+        best, full = np.full(len(self), none), self.starts[1:] > self.starts[:-1]
         if full.any():
             best[full] = np.maximum.reduceat(amounts, self.starts[:-1][full])
         return best

@@ -12,15 +12,18 @@ from federation.snapshot import Cluster, MemberState
 from prewarm.domain import FloatArray
 
 STATES = tuple(MemberState)
-_STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _GROWS, _COLUMNS = range(9)
+_STATE, _SEEN, _PRICE, _INSTANCES, _OWNED, _WATCHED, _QUOTAS, _GROWS, _LACKS, _COLUMNS = range(10)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One row a cluster, (C, 8). states: the numbers of those that some cluster is in."""
+    """One row a cluster, (C, 9). states: the numbers of those that some cluster is in. marked: columns of marks that
+    some cluster has.
+    """
 
     table: FloatArray
-    states: frozenset[int]
+    states: frozenset[float]
+    marked: frozenset[int]
 
     @property
     def seen(self) -> FloatArray:
@@ -40,23 +43,27 @@ class Facts:
     @property
     def owned(self) -> bool:
         """Whether any cluster is reserved for a tenant."""
-        return bool(self.table[:, _OWNED].any())
+        return _OWNED in self.marked
 
     @property
     def watched(self) -> bool:
         """Whether it is known of any cluster what exists there."""
-        return bool(self.table[:, _WATCHED].any())
+        return _WATCHED in self.marked
 
     @property
     def limited(self) -> list[int]:
         """Clusters with quotas."""
-        found: list[int] = np.flatnonzero(self.table[:, _QUOTAS]).tolist()
-        return found
+        return np.flatnonzero(self.table[:, _QUOTAS]).tolist() if _QUOTAS in self.marked else []
 
     @property
     def grows(self) -> bool:
         """Whether any cluster declares that it autoscales."""
-        return bool(self.table[:, _GROWS].any())
+        return _GROWS in self.marked
+
+    @property
+    def lacks_kinds(self) -> bool:
+        """Whether the API of any cluster is known not to have some kind of workload."""
+        return _LACKS in self.marked
 
     def in_state(self, state: MemberState) -> FloatArray:
         """1 for clusters in a state, (C,)."""
@@ -78,7 +85,8 @@ def facts_of(clusters: tuple[Cluster, ...], last: Facts | None, touched: Iterabl
 
 
 def _facts(table: FloatArray) -> Facts:
-    return Facts(table, frozenset(map(int, table[:, _STATE].tolist())))
+    marks = np.flatnonzero(np.logical_or.reduce(table[:, _OWNED:], axis=0)) + _OWNED
+    return Facts(table, frozenset(table[:, _STATE].tolist()), frozenset(marks.tolist()))
 
 
 def _row(one: Cluster) -> tuple[float, ...]:
@@ -92,4 +100,5 @@ def _row(one: Cluster) -> tuple[float, ...]:
         one.present is not None,
         bool(one.quotas),
         one.headroom is not None,
+        bool(one.unserved),
     )

@@ -7,6 +7,8 @@ by identity, so following costs what changed plus one copy of the columns, in as
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
+from operator import is_not
 
 import numpy as np
 
@@ -31,7 +33,7 @@ def follow(snapshot: Snapshot, last: FleetColumns | None = None) -> FleetColumns
     if last is not None and snapshot is last.snapshot:
         return last
     clusters = snapshot.clusters
-    touched = _touched(clusters, () if last is None else last.clusters)
+    touched = touched_of(clusters, () if last is None else last.clusters)
     alike = last if last is not None and touched is not None else None
     names = tuple([one.name for one in clusters]) if alike is None else alike.names
     touched = list(range(len(clusters))) if touched is None else touched
@@ -41,6 +43,7 @@ def follow(snapshot: Snapshot, last: FleetColumns | None = None) -> FleetColumns
     if base is None:
         changed = list(range(len(clusters)))
     blocks = _blocks(snapshot, frame, base, changed)
+    starts = _starts(blocks, base, changed)
     return FleetColumns(
         snapshot=snapshot,
         names=names,
@@ -49,18 +52,19 @@ def follow(snapshot: Snapshot, last: FleetColumns | None = None) -> FleetColumns
         blocks=blocks,
         facts=facts_of(clusters, None if alike is None else alike.facts, touched),
         network=_network(snapshot, alike, touched),
-        starts=_starts(blocks, base, changed),
+        starts=starts,
+        gapless=bool(blocks) and bool((starts[1:] > starts[:-1]).all()),
         numbers=_column(blocks, base, changed, of=lambda one: one.numbers, last=lambda one: one.numbers),
         count=_column(blocks, base, changed, of=lambda one: one.rows.count, last=lambda one: one.count),
         sums=_sums(blocks, frame, base, changed),
     )
 
 
-def _touched(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> list[int] | None:
-    """Clusters that are not the objects of the last columns; None where there are others than then."""
+def touched_of(clusters: tuple[Cluster, ...], known: tuple[Cluster, ...]) -> list[int] | None:
+    """Positions of clusters that are not the objects that were known; None where there are others than then."""
     if len(clusters) != len(known):
         return None
-    touched = [at for at, (one, other) in enumerate(zip(clusters, known, strict=True)) if one is not other]
+    touched = list(compress(range(len(known)), map(is_not, clusters, known)))
     return touched if all(clusters[at].name == known[at].name for at in touched) else None
 
 

@@ -89,7 +89,8 @@ class Changes:
             known = rows & ~lacking[fleet.numbers]
             if (fleet.any_row(rows) & ~fleet.any_row(known)).any():
                 return None
-        by_row = np.where(able & ~lacking, found, -np.inf)[fleet.numbers]
+            able = able & ~lacking
+        by_row = np.where(able, found, -np.inf).take(fleet.numbers)
         if taking is not None:
             by_row = np.where(taking > 0, by_row, -np.inf)
         return fleet.highest(by_row, none=-np.inf)

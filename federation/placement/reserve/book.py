@@ -8,7 +8,7 @@ is released after `reserve_s`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -59,7 +59,7 @@ class Book:
     def own(self, workload: str) -> tuple[Claim, ...]:
         """The claims of one workload."""
         here = self.where.get(workload) or ()
-        return tuple(one for cluster in here for one in self.of(cluster) if one.workload == workload)
+        return tuple([one for cluster in here for one in self.of(cluster) if one.workload == workload])
 
 
 EMPTY = Book()
@@ -104,21 +104,19 @@ def expire(book: Book, now: float) -> Book:
     if now < book.next_expiry:
         return book
     over = [cluster for cluster, end in book.ends.items() if end <= now]
-    return _kept(book, over, lambda claim: now < claim.until)
+    return _with(book, {cluster: tuple([one for one in book.of(cluster) if now < one.until]) for cluster in over})
 
 
 def cancel(book: Book, decision: str) -> Book:
     """The book without the claims of one decision (it was rejected, or replaced)."""
-    return _kept(book, book.claims, lambda claim: claim.id != decision)
+    left = {cluster: tuple([one for one in claims if one.id != decision]) for cluster, claims in book.claims.items()}
+    return _with(book, left)
 
 
 def withdraw(book: Book, workload: str) -> Book:
     """The book without the claims of one workload: it was deleted, or a newer decision takes their place."""
-    return _kept(book, book.where.get(workload) or (), lambda claim: claim.workload != workload)
-
-
-def _kept(book: Book, clusters: Iterable[str], keep: Callable[[Claim], bool]) -> Book:
-    return _with(book, {cluster: tuple(filter(keep, book.of(cluster))) for cluster in clusters})
+    here = book.where.get(workload) or ()
+    return _with(book, {name: tuple([one for one in book.of(name) if one.workload != workload]) for name in here})
 
 
 def _with(book: Book, left: Mapping[str, tuple[Claim, ...]]) -> Book:

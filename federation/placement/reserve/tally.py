@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
+from operator import is_not
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def tally_of(book: Book, names: tuple[str, ...], last: Tally | None = None) -> T
     base = last if last is not None and last.names == names else _nothing(names)
     if len(base.shapes) > _OUTDATED and len(base.shapes) > 2 * int(base.counts.any(axis=0).sum()):
         base = _nothing(names)
-    changed = [at for at, (here, known) in enumerate(zip(claims, base.claims, strict=True)) if here is not known]
+    changed = list(compress(range(len(names)), map(is_not, claims, base.claims)))
     if not changed:
         return base
     moves = [(at, more, claim) for at in changed for more, claim in _moved(base.claims[at] or (), claims[at] or ())]

@@ -96,7 +96,8 @@ def remember(
 
     It is over when nothing changes any more and all are back, or could have come back and had better places.
     """
-    known = {one.name: one for one in clusters}
+    ran = any(share.before for share in placement.shares)
+    known = {one.name: one for one in clusters} if ran or home is not None else {}
     if home is not None:
         return home if _is_open(home, placement, known, failback_s) else None
     lost = [share for share in placement.shares if share.before and known[share.cluster].state is MemberState.DARK]
