@@ -37,7 +37,7 @@ async def list_clusters(call: Call[FleetDesk]) -> object:
     desk = call.service
     snapshot = desk.look()
     later = [one for one in snapshot.clusters if query.cursor is None or one.name > query.cursor]
-    rows = [{**cluster_json(one, desk.placer.book, snapshot.at), **_start(one)} for one in later[: query.limit]]
+    rows = [cluster_json(one, desk.placer.book, snapshot.at) for one in later[: query.limit]]
     return {"clusters": rows, "next": later[query.limit - 1].name if len(later) > query.limit else None}
 
 
@@ -45,7 +45,7 @@ async def read_cluster(call: Call[FleetDesk]) -> object:
     """One member, with what runs there and its links."""
     desk = call.service
     snapshot, one = desk.look(), _named(call)
-    return {**cluster_detail_json(one, snapshot, desk.placer.book, limit=_RUNNING_SHOWN), **_start(one)}
+    return cluster_detail_json(one, snapshot, desk.placer.book, limit=_RUNNING_SHOWN)
 
 
 async def put_maintenance(call: Call[FleetDesk]) -> object:
@@ -81,10 +81,6 @@ async def write_network(call: Call[FleetDesk]) -> object:
     links = tuple(_link(one) for one in given.links)
     await desk.connect(links, Stamp(API, desk.now()))
     return _network(desk, links)
-
-
-def _start(one: Cluster) -> dict[str, object]:
-    return {"start_s": one.start_s}
 
 
 def _network(desk: FleetDesk, links: tuple[Link, ...]) -> dict[str, object]:

@@ -30,6 +30,7 @@ def cluster_json(cluster: Cluster, book: Book, now: float) -> Json:
         "in_flight": amounts_json(in_flight(book, cluster.name)),
         "price": cluster.price,
         "region": cluster.region,
+        "start_s": cluster.start_s,
         "ages_s": {name: _seconds(age) for name, age in ages.items()},
         "why": cluster.why,
         "notes": list(cluster.notes),

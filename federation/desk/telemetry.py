@@ -55,6 +55,7 @@ class FleetCollector(Collector):
         yield _ages(clusters, self._desk.now())
         yield _amounts(clusters)
         yield _instances(clusters)
+        yield _starts(clusters)
         placed = GaugeMetricFamily("prewarm_placed_workloads", "Workloads that are kept placed", labels=["as"])
         troubled = len(self._desk.troubles.keys() & self._desk.placed.keys())
         placed.add_metric(["wanted"], len(self._desk.placed) - troubled)
@@ -64,6 +65,14 @@ class FleetCollector(Collector):
         for part, count in self._accidents().items():
             accidents.add_metric([part], count)
         yield accidents
+
+
+def _starts(clusters: tuple[Cluster, ...]) -> Metric:
+    family = GaugeMetricFamily("prewarm_cluster_start_seconds", "Median start of an instance", labels=["cluster"])
+    for cluster in clusters:
+        if cluster.start_s is not None:
+            family.add_metric([cluster.name], cluster.start_s)
+    return family
 
 
 def _states(clusters: tuple[Cluster, ...]) -> Metric:

@@ -42,6 +42,14 @@ async def test_what_was_never_seen_has_no_age(tmp_path: Path, ground: Ground) ->
         assert sample(at, "cluster_instances", **{"cluster": "eu", "as": "existing"}) is None
 
 
+async def test_how_long_starts_take_has_a_sample_where_they_were_measured(tmp_path: Path, ground: Ground) -> None:
+    ground.start_s = {"eu": 4.5}
+    async with standing(tmp_path, ground) as at:
+        watched(at)
+        assert sample(at, "cluster_start_seconds", cluster="eu") == 4.5
+        assert sample(at, "cluster_start_seconds", cluster="us") is None
+
+
 async def test_room_instances_and_decisions_are_counted(tmp_path: Path, ground: Ground) -> None:
     async with standing(tmp_path, ground) as at:
         watched(at)
