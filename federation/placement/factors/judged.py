@@ -9,7 +9,7 @@ import numpy as np
 from federation.placement.explain.scores import totals
 from federation.placement.factors.packing import NEUTRAL
 from federation.placement.factors.table import factor_of, factors_of
-from federation.placement.factors.weighing import weigh
+from federation.placement.factors.weighing import unscored, weigh
 from federation.placement.filters.case import Case
 from federation.placement.filters.sieve import Sieved
 from federation.placement.scorer import FACTORS, Question, Weighing
@@ -47,7 +47,8 @@ def judge(case: Case, sieved: Sieved) -> Judged:
     """Factors, weights and scores."""
     at = np.flatnonzero(sieved.open)
     values = factors_of(case)
-    weighing, tag = weigh(_question(case, at, values), case.terms.policy, case.terms.scorer if at.size else None)
+    scorer, policy = case.terms.scorer if at.size else None, case.terms.policy
+    weighing, tag = unscored(policy) if scorer is None else weigh(_question(case, at, values), policy, scorer)
     weights, shared = weighing.weights, weighing.temperature > 0
     scores = totals(values[at], weights, weighing.residual)
     stay = _stay(case, values, weights, shared=shared)

@@ -26,7 +26,10 @@ _BY_NAME: dict[str, Callable[[Case], FloatArray]] = {
 
 def factors_of(case: Case) -> FloatArray:
     """Value in 0..1 of every factor for every cluster, (C, F)."""
-    return np.stack([_BY_NAME[name](case) for name in FACTORS], axis=1)
+    values = np.empty((len(case.fleet), len(FACTORS)))
+    for at, name in enumerate(FACTORS):
+        values[:, at] = _BY_NAME[name](case)
+    return values
 
 
 def factor_of(case: Case, name: str) -> FloatArray:

@@ -7,6 +7,8 @@ is shown as a factor of its own.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from federation.placement.scorer import FACTORS, Declined, Question, Scorer, Weighing
@@ -20,17 +22,23 @@ _HOTTEST = 10.0
 _FAILURES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, PrewarmError)
 
 
+@lru_cache(maxsize=64)
 def rule_weights(weights: FactorWeights) -> FloatArray:
     """The configured weights in the order of the factors, summing to 1; all equal where all are 0."""
     named = np.array([getattr(weights, name) for name in FACTORS], dtype=np.float64)
-    return named / named.sum() if named.sum() > 0 else np.full(len(FACTORS), 1.0 / len(FACTORS))
+    shares = named / named.sum() if named.sum() > 0 else np.full(len(FACTORS), 1.0 / len(FACTORS))
+    shares.setflags(write=False)
+    return shares
 
 
-def weigh(question: Question, policy: PlacementPolicy, scorer: Scorer | None) -> tuple[Weighing, PolicyTag]:
+def unscored(policy: PlacementPolicy) -> tuple[Weighing, PolicyTag]:
+    """The fixed rule's weights, where no scorer is asked."""
+    return _rule(policy), PolicyTag("rule", __version__, rule_decided=True, why="learned scorer off")
+
+
+def weigh(question: Question, policy: PlacementPolicy, scorer: Scorer) -> tuple[Weighing, PolicyTag]:
     """The weights to use, and who gave them."""
-    rule = Weighing(rule_weights(policy.weights), policy.spread_temperature, "rule", __version__)
-    if scorer is None:
-        return rule, PolicyTag("rule", __version__, rule_decided=True, why="learned scorer off")
+    rule = _rule(policy)
     try:
         answer = scorer.weigh(question)
     except _FAILURES as error:
@@ -43,6 +51,10 @@ def weigh(question: Question, policy: PlacementPolicy, scorer: Scorer | None) ->
     weights = np.asarray(answer.weights, dtype=np.float64)
     trusted = Weighing(weights / weights.sum(), answer.temperature, answer.name, answer.version, answer.residual)
     return trusted, PolicyTag(answer.name, answer.version)
+
+
+def _rule(policy: PlacementPolicy) -> Weighing:
+    return Weighing(rule_weights(policy.weights), policy.spread_temperature, "rule", __version__)
 
 
 def fault_of(answer: Weighing, clusters: int) -> str | None:

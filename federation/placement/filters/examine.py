@@ -119,11 +119,11 @@ def _present(fleet: FleetColumns, workload: Workload, own: tuple[Claim, ...]) ->
 
 def _promised(fleet: FleetColumns, workload: Workload, tally: Tally, own: tuple[Claim, ...]) -> IntArray:
     """What others have in flight; a workload does not stand in its own way."""
-    promised = tally.displaced(workload)
+    promised, ours = tally.displaced(workload), shape_of(workload)
     for claim in own:
         at = fleet.position.get(claim.cluster, -1)
         if at >= 0:
-            promised[at] -= claim.instances * cost(claim.shape, shape_of(workload))
+            promised[at] -= claim.instances * cost(claim.shape, ours)
     return promised
 
 

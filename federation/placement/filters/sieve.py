@@ -50,7 +50,7 @@ class Sieved:
 
 def sieve(case: Case) -> Sieved:
     """Every cluster through the filters until one drops it."""
-    count = len(case.fleet)
+    count, names = len(case.fleet), case.fleet.names
     passing = np.ones(count, dtype=np.bool_)
     held, unsure = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     filtered: list[tuple[int, Filtered]] = []
@@ -64,6 +64,6 @@ def sieve(case: Case) -> Sieved:
         if verdict.unsure:
             unsure |= dropped
         places = np.flatnonzero(dropped).tolist()
-        filtered += [(at, Filtered(case.fleet.clusters[at].name, name, verdict.why(at))) for at in places]
+        filtered += [(at, Filtered(names[at], name, verdict.why(at))) for at in places]
     filtered.sort(key=lambda pair: pair[0])
     return Sieved(passing, held, unsure, tuple(one for _, one in filtered))

@@ -23,15 +23,17 @@ class Frame:
     states: StateTable
 
 
-def block_of(nodes: Nodes, frame: Frame) -> Block:
-    """The columns of one cluster."""
-    rows = rows_of(nodes, frame.resources, frame.gpus, frame.table)
+def block_of(nodes: Nodes, frame: Frame, last: Block | None = None) -> Block:
+    """The columns of one cluster; its kinds of nodes are usually those of its `last` columns in the same frame."""
+    alike = last is not None and last.nodes.classes == nodes.classes
+    kinds = last.kinds if last is not None and alike else frame.table.numbers(nodes.classes)
+    rows = rows_of(nodes, frame.resources, frame.gpus, kinds)
     counted = rows.count * rows.open
     allocatable = spread(nodes.allocatable.T, nodes.resources, frame.resources) @ counted
     gpu_room = rows.gpu_free.sum(axis=1, dtype=np.int64) @ counted
     gpus = [float(gpu_room), float(nodes.gpu_free.shape[1])]
     sums = [*allocatable.tolist(), *(rows.free @ counted).tolist(), *gpus, *_overstepped(nodes, counted)]
-    return Block(nodes, rows, frame.states.numbers(rows), np.array(sums, dtype=np.float64))
+    return Block(nodes, kinds, rows, frame.states.numbers(rows), np.array(sums, dtype=np.float64))
 
 
 def _overstepped(nodes: Nodes, counted: IntArray) -> list[float]:

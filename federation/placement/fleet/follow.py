@@ -112,7 +112,7 @@ def _blocks(snapshot: Snapshot, frame: Frame, base: FleetColumns | None, changed
     if base is None:
         return tuple(block_of(one.nodes, frame) for one in snapshot.clusters)
     for at in changed:
-        blocks[at] = block_of(snapshot.clusters[at].nodes, frame)
+        blocks[at] = block_of(snapshot.clusters[at].nodes, frame, blocks[at])
     return tuple(blocks)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from federation.placement.fleet.classes import ClassTable
 from federation.snapshot import GPU_WHOLE, Int16Array, Nodes
 from prewarm.domain import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -60,26 +59,26 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One cluster: its rows, and (g,) the number of each row's state.
+    """One cluster: its rows, and (g,) the number of each row's state. kinds: the numbers of `nodes.classes`.
 
     sums: (2 R + 4,) over nodes that take work: allocatable, free, thousandths of GPUs; then GPUs of a node at most, and
     CPU and memory that nodes use beyond what is requested of them, as far as they have it.
     """
 
     nodes: Nodes
+    kinds: Int32Array
     rows: Rows
     numbers: IntArray
     sums: FloatArray
 
 
-def rows_of(nodes: Nodes, resources: tuple[str, ...], gpus: int, table: ClassTable) -> Rows:
-    """The rows of one cluster; a resource that its nodes do not have is 0 everywhere."""
-    numbers = table.numbers(nodes.classes)
+def rows_of(nodes: Nodes, resources: tuple[str, ...], gpus: int, kinds: Int32Array) -> Rows:
+    """The rows of one cluster, whose classes have the numbers `kinds`; a resource that no node has is 0 everywhere."""
     open_ = np.asarray(nodes.schedulable, dtype=np.bool_)
     gpu_free = np.zeros((len(nodes), gpus), dtype=np.int16)
     gpu_free[:, : nodes.gpu_free.shape[1]] = nodes.gpu_free
     return Rows(
-        class_of=numbers[nodes.class_of] if len(numbers) else np.zeros(len(nodes), dtype=np.int32),
+        class_of=kinds[nodes.class_of] if len(kinds) else np.zeros(len(nodes), dtype=np.int32),
         count=np.asarray(nodes.count, dtype=np.int64),
         open=open_,
         free=spread((nodes.free * open_[:, None]).T, nodes.resources, resources),

@@ -128,7 +128,7 @@ def _with(book: Book, left: Mapping[str, tuple[Claim, ...]]) -> Book:
     for cluster, claims in changed.items():
         where = _cleared(where, cluster, book.of(cluster), claims)
         if claims:
-            held[cluster], ends[cluster] = claims, min(one.until for one in claims)
+            held[cluster], ends[cluster] = claims, min([one.until for one in claims])
         else:
             del held[cluster], ends[cluster]
     return Book(MappingProxyType(held), where, MappingProxyType(ends), min(ends.values(), default=_NEVER))

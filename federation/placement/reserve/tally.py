@@ -24,6 +24,7 @@ from prewarm.domain import IntArray
 
 _OUTDATED = 512
 """Shapes that may have a column before those that nobody holds any more are dropped."""
+_NO_COSTS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,18 @@ class Tally:
     counts: IntArray
     names: tuple[str, ...]
     claims: tuple[tuple[Claim, ...] | None, ...]
-    costs: dict[Shape, list[int]]
+    costs: dict[Shape, IntArray]
 
     def displaced(self, workload: Workload) -> IntArray:
         """Instances of the workload's shape that may not be promised again, (C,)."""
         if not self.shapes:
             return np.zeros(len(self.names), dtype=np.int64)
         ours = shape_of(workload)
-        known = self.costs.setdefault(ours, [])
-        known += [cost(theirs, ours) for theirs in islice(self.shapes, len(known), None)]
-        taken: IntArray = self.counts @ np.array(known[: len(self.shapes)], dtype=np.int64)
+        known = self.costs.get(ours, _NO_COSTS)
+        if len(known) < len(self.shapes):
+            more = [cost(theirs, ours) for theirs in islice(self.shapes, len(known), None)]
+            known = self.costs[ours] = np.concatenate([known, np.array(more, dtype=np.int64)])
+        taken: IntArray = self.counts @ known[: len(self.shapes)]
         return taken
 
 

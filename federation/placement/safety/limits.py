@@ -45,6 +45,8 @@ def shrink(change: Change, allowed: Allowance) -> tuple[IntArray, tuple[str, ...
         said = ("placement is paused: nothing is placed or moved",) if (held != change.target).any() else ()
         return held, said
     target = change.target
+    if not change.before.any():  # nothing can be taken from anywhere
+        return target, ()
     vetoes: list[str] = []
     for limit in (_steps, _disruptions, _moves):
         target, words = limit(change, target, allowed)
