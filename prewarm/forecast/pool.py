@@ -50,10 +50,10 @@ def _serve(connection: Connection, preload: Sequence[str], spare: bool) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(5)
-    if spare:
-        _take_spare_time()
     for name in preload:
         import_module(name)
+    if spare:  # not before: who starts may be given up for being slow
+        _take_spare_time()
     with suppress(EOFError, ConnectionError):  # the service is gone; nobody is left to be told
         connection.send("ready")
         while True:
