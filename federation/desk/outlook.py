@@ -62,8 +62,9 @@ class Outlooks:
                     log.exception("the forecast mix of placement stays as it was")
                 await asyncio.sleep(ROUND_S)
         finally:
-            if self._coming is not None:
+            if self._coming is not None:  # its process ends before we do
                 self._coming.cancel()
+                await asyncio.wait({self._coming})
 
     async def round(self) -> None:
         """Begin an outlook where one is due, put one that is ready in force; judge what nobody has judged.

@@ -176,7 +176,9 @@ class FitPool:
                 log.warning("a worker is replaced", extra={"why": outcome.reason})
             return outcome
         finally:
-            await asyncio.shield(self._put_back(worker, kept))
+            renewing = asyncio.ensure_future(self._renewed(worker, kept))
+            renewing.add_done_callback(self._put_back)
+            await asyncio.shield(renewing)
 
     async def _asked(self, worker: _Worker, work: Callable[[Any], Any], argument: Any, budget_s: float) -> Outcome:
         outcome = await self._within(worker, lambda: worker.ask(work, argument), budget_s)
@@ -205,12 +207,17 @@ class FitPool:
             return Outcome("died", None, "the worker process died")
         return Outcome("done", task.result(), "done")
 
-    async def _put_back(self, worker: _Worker | None, kept: bool) -> None:
-        """Give the place back, with another worker in it where this one is not kept; an empty one stays empty."""
-        if worker is not None and not kept:
-            await asyncio.to_thread(worker.close)
-            worker = await self._another()
-        self._idle.put_nowait(worker)
+    def _put_back(self, renewing: asyncio.Future[_Worker | None]) -> None:
+        """Give the place back, an empty one where a loop that ends cancelled that: leaving waits for every place."""
+        failed = renewing.cancelled() or renewing.exception() is not None
+        self._idle.put_nowait(None if failed else renewing.result())
+
+    async def _renewed(self, worker: _Worker | None, kept: bool) -> _Worker | None:
+        """Another worker where this one is not kept; an empty place stays empty."""
+        if kept or worker is None:
+            return worker
+        await asyncio.to_thread(worker.close)
+        return await self._another()
 
     async def _another(self) -> _Worker | None:
         """A worker in place of one that is gone; None where the machine has no process for it, which whoever asks next

@@ -56,6 +56,23 @@ async def test_work_that_nobody_waits_for_takes_only_idle_time(spare: bool) -> N
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
 
 
+async def test_a_pool_can_be_left_where_a_loop_that_ends_cancels_all_there_is() -> None:
+    def renewing() -> list[asyncio.Task[object]]:
+        return [task for task in asyncio.all_tasks() if "_renewed" in repr(task.get_coro())]
+
+    async with asyncio.timeout(20), FitPool(1, preload=LIGHT) as running:
+        await running.run(abs, -1, budget_s=20)
+        asked = asyncio.create_task(running.run(time.sleep, 60, budget_s=60))
+        await asyncio.sleep(0.1)
+        asked.cancel()
+        while not (ending := renewing()):  # noqa: ASYNC110  a task of the pool's own, which nobody announces
+            await asyncio.sleep(0)
+        for task in ending:
+            task.cancel()
+        await asyncio.wait({asked})
+    assert asked.cancelled()
+
+
 async def test_a_refusal_comes_back_as_an_outcome(pool: FitPool) -> None:
     outcome = await pool.run(parse_request, [], budget_s=20)
     assert outcome == Outcome("failed", None, "body: must be an object, is a list of 0")

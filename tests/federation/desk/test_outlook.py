@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,21 @@ async def test_for_gpus_room_is_foreseen_in_another_process_and_then_put_in_forc
         assert "room foreseen" in said(at.desk.ask(workload()))
         await outlooks.round()
         assert at.desk.mixed is second
+
+
+async def test_rounds_that_are_ended_end_the_process_that_foresees(tmp_path: Path, ground: Ground) -> None:
+    async with standing(tmp_path, GpuGround(ground.cores, ground.clock)) as at:
+        await at.place(form("shop/share", 3) | {"gpu": {"milli": 500}})
+        outlooks = Outlooks(at.desk)
+        task = asyncio.create_task(outlooks.run())
+        await until(lambda: outlooks._coming is not None)
+        coming = outlooks._coming
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        assert coming is not None
+        assert coming.done()
+    assert multiprocessing.active_children() == []
 
 
 async def test_a_round_that_fails_leaves_the_mix_and_is_counted(
