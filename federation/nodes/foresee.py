@@ -21,7 +21,7 @@ from prewarm.domain import FloatArray, IntArray
 
 NODES = 304
 """Nodes of the sample."""
-RUNS = 5
+RUNS = 6
 MOST_ARRIVALS = 4_800
 """Arrivals of one run; a sample that would see more is looked at for as long as these last."""
 LEAST_NODES = 0.5
@@ -41,7 +41,7 @@ class Question:
 def foresee(question: Question) -> FloatArray:
     """Nodes with room for each shape at the start of each stretch, as a share of those now, (s, STRETCHES).
 
-    Five to twenty seconds of a processor for three hundred nodes: for another process.
+    Two to fifteen seconds of a processor for three hundred nodes: for another process.
     """
     rows, number = question.nodes, min(round(question.arrivals), MOST_ARRIVALS)
     if not number or not rows.gpu.any() or not question.mix.demand.any():
@@ -80,6 +80,19 @@ def sampled(rows: Rows, count: FloatArray, nodes: int = NODES) -> Rows:
     return rows.take(order[np.searchsorted(ends, at, side="right")])
 
 
+def even_arrivals(mix: Mix, number: int, rng: np.random.Generator) -> IntArray:
+    """Rows of a mix as they may arrive, (number,): each as often as is expected, within one, evenly over time.
+
+    Chance is left to the order. More of it says little of how room declines, and hides it.
+    """
+    ends = np.cumsum(mix.probability)
+    shape = np.searchsorted(ends / ends[-1], (np.arange(number) + rng.random()) / number, side="right")
+    count = np.bincount(shape, minlength=len(ends))
+    rank = np.arange(number) - (np.cumsum(count) - count)[shape]
+    arrivals: IntArray = shape[np.argsort((rank + rng.random(number)) / count[shape])]
+    return arrivals
+
+
 def run_through(question: Question, arrivals: int, room: FloatArray | None, turn: int) -> FloatArray:
     """One run: nodes with room for each shape at the start of each stretch, (s, STRETCHES).
 
@@ -89,14 +102,14 @@ def run_through(question: Question, arrivals: int, room: FloatArray | None, turn
     from federation.nodes.kernels import count_fitting
 
     mix, fleet, memo = question.mix, _fleet(question.nodes), new_memo(_MEMO_BITS)
-    shapes = np.random.default_rng((SEED, turn)).choice(len(mix.shapes), arrivals, p=mix.probability)
+    shapes = even_arrivals(mix, arrivals, np.random.default_rng((SEED, turn)))
     least = int(mix.shapes[mix.shapes[:, COUNT] > 0, CPU].min())
     seen = np.zeros((len(mix.shapes), STRETCHES))
     for at in range(STRETCHES):
         seen[:, at] = count_fitting(*fleet, mix.table)
         left = np.full(STRETCHES - at, arrivals / STRETCHES)
         later = None if room is None else decline_of(room[:, at:])
-        offers = offers_of(mix, left, (seen[:, at], float(len(fleet[0]))), SEED, later)
+        offers = offers_of(mix, left, (seen[:, at], float(len(fleet[0]))), seed=(SEED, at), decline=later)
         memo[0][:] = 0
         here = shapes[at * arrivals // STRETCHES : (at + 1) * arrivals // STRETCHES]
         place_all(fleet, mix.table, here, packed(offers), least, memo)

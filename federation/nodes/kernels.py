@@ -22,6 +22,17 @@ MOST_GPUS = 8
 _CUTS = CUTS
 
 
+def _able(node: IntArray, gpu: IntArray, milli: int) -> int:
+    """GPUs of a node with `milli` free."""
+    found = 0
+    for at in range(node[3]):
+        found += gpu[at] >= milli
+    return found
+
+
+able = cast("Callable[[IntArray, IntArray, int], int]", _compile(_able))
+
+
 def _has_room(node: IntArray, gpu: IntArray, shape: IntArray) -> bool:
     """Whether one of a shape fits."""
     if node[0] < shape[0] or node[1] < shape[1]:
@@ -30,10 +41,7 @@ def _has_room(node: IntArray, gpu: IntArray, shape: IntArray) -> bool:
         return True
     if not (shape[4] >> node[2]) & 1:
         return False
-    able = 0
-    for at in range(node[3]):
-        able += gpu[at] >= shape[3]
-    return bool(able >= shape[2])
+    return bool(able(node, gpu, shape[3]) >= shape[2])
 
 
 has_room = cast("Callable[[IntArray, IntArray, IntArray], bool]", _compile(_has_room))
@@ -93,22 +101,40 @@ def _fragment(node: IntArray, gpu: IntArray, typical: IntArray, weight: FloatArr
 fragment = cast("Callable[[IntArray, IntArray, IntArray, FloatArray], float]", _compile(_fragment))
 
 
+def _most(gpu: IntArray) -> int:
+    """What is free on the emptiest GPU."""
+    found = 0
+    for at in range(len(gpu)):
+        found = max(found, gpu[at])
+    return found
+
+
+most = cast("Callable[[IntArray], int]", _compile(_most))
+
+
 def _fill_once(node: IntArray, gpu: IntArray, offers: IntArray, least_cpu: int) -> int:
-    """Place a sequence of offers, whatever fits; changes node and gpu; returns what the offers taken count."""
-    worth, left = 0, gpu.sum()
+    """Place a sequence of offers, whatever fits; changes gpu; returns what the offers taken count.
+
+    Most offers find no GPU that is empty enough, so that is asked first, of a number that is kept.
+    """
+    worth, left, emptiest = 0, gpu.sum(), most(gpu)
+    cpu, memory = node[0], node[1]
     for at in range(len(offers)):
-        shape = offers[at]
-        if shape[0] > node[0] or shape[1] > node[1]:
+        if offers[at, 0] > cpu or offers[at, 1] > memory:
             continue
-        if shape[2] > 0:
-            if not has_room(node, gpu, shape):
+        count, milli = offers[at, 2], offers[at, 3]
+        if count > 0:
+            if milli > emptiest or not (offers[at, 4] >> node[2]) & 1:
                 continue
-            use(gpu, shape, tightest(gpu, shape[3]))
-            worth += shape[5]
-            left -= shape[2] * shape[3]
-        node[0] -= shape[0]
-        node[1] -= shape[1]
-        if left == 0 or node[0] < least_cpu:
+            if count > 1 and able(node, gpu, milli) < count:
+                continue
+            use(gpu, offers[at], tightest(gpu, milli))
+            worth += offers[at, 5]
+            left -= count * milli
+            emptiest = most(gpu)
+        cpu -= offers[at, 0]
+        memory -= offers[at, 1]
+        if left == 0 or cpu < least_cpu:
             break
     return worth
 
@@ -118,18 +144,17 @@ fill_once = cast("Callable[[IntArray, IntArray, IntArray, int], int]", _compile(
 
 def _fill(node: IntArray, gpu: IntArray, offers: IntArray, spans: IntArray, least_cpu: int) -> float:
     """Mean over the sequences of what the offers count that a node would still take."""
-    emptiest = gpu.max()
+    emptiest = most(gpu)
     if emptiest == 0 or node[0] < least_cpu:
         return 0.0
     cut = 0
     while _CUTS[cut] < emptiest:
         cut += 1
     total = 0
-    state, free = np.empty_like(node), np.empty_like(gpu)
+    free = gpu[: node[3]].copy()
     for one in range(spans.shape[1]):
-        state[:] = node
-        free[:] = gpu
-        total += fill_once(state, free, offers[spans[cut, one, 0] : spans[cut, one, 1]], least_cpu)
+        free[:] = gpu[: node[3]]
+        total += fill_once(node, free, offers[spans[cut, one, 0] : spans[cut, one, 1]], least_cpu)
     return float(total / spans.shape[1])
 
 

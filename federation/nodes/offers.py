@@ -18,6 +18,8 @@ from federation.snapshot import GPU_WHOLE
 from prewarm.domain import FloatArray, IntArray
 
 SEQUENCES = 32
+FORESEEN_SEQUENCES = 128
+"""As many where room is foreseen: offers are then good enough for what few sequences happen to leave out to matter."""
 STRETCHES = 26
 """Stretches of time that the rest of the forecast is cut into."""
 LEAST_ROOM = 1 / 75
@@ -28,6 +30,8 @@ CUTS = np.array([0, 60, 120, 200, 330, 540, 800, 999, 1000])
 """Sequences are kept once for each of these free shares: a node whose emptiest GPU has less skips what is larger."""
 SHARE_COUNTS, WASTEFUL_COUNTS = 0.9, 0.75
 """What an offered share of a GPU counts of what it takes, and one of those that leave most behind; see `counted`."""
+Seed = int | tuple[int, int]
+"""Of numpy's generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,17 @@ class Offers:
 
 
 def offers_of(
-    mix: Mix, arrivals: FloatArray, free: tuple[FloatArray, float], seed: int, decline: FloatArray | None = None
+    mix: Mix,
+    arrivals: FloatArray,
+    free: tuple[FloatArray, float],
+    *,
+    seed: Seed,
+    decline: FloatArray | None = None,
+    sequences: int = SEQUENCES,
 ) -> Offers:
     """Sequences of what a node is offered of the arrivals in each stretch, (b,); free: room, (s,), and nodes."""
     rates = expected_offers(mix, arrivals, *free, decline)
-    kept, drawn = keeping(mix), draw_offers(mix, rates, seed)
+    kept, drawn = keeping(mix), draw_offers(mix, rates, seed, sequences)
     return replace(drawn, table=counted(drawn.table, kept), keeping=kept)
 
 
@@ -118,7 +128,7 @@ def keeping(mix: Mix) -> Keeping:
     return Keeping(int(left.argmax()), float(left.max() / mix.probability[asks].sum()))
 
 
-def draw_offers(mix: Mix, rates: FloatArray, seed: int, sequences: int = SEQUENCES) -> Offers:
+def draw_offers(mix: Mix, rates: FloatArray, seed: Seed, sequences: int = SEQUENCES) -> Offers:
     """Sequences with Poisson numbers of each shape, stretch after stretch, in random order within a stretch."""
     rng = np.random.default_rng(seed)
     stretches = rates.shape[1]

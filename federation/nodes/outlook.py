@@ -17,7 +17,7 @@ import numpy as np
 from federation.nodes.change import gpus_of, model_bits
 from federation.nodes.foresee import Question, sampled
 from federation.nodes.mix import GAIN, Mix
-from federation.nodes.offers import STRETCHES, Offers, offers_of
+from federation.nodes.offers import FORESEEN_SEQUENCES, STRETCHES, Offers, offers_of
 from federation.nodes.rows import MIB, Rows, model_of, rows_of
 from federation.placement.workload import GpuNeed
 from federation.snapshot import Nodes
@@ -132,8 +132,15 @@ def to_come(wanted: Sequence[Wanted], mix: Mix, free: Room, load: float) -> floa
 
 
 def offers_to_come(mix: Mix, arrivals: FloatArray, free: Room, decline: FloatArray | None) -> Offers:
-    """What a node is offered of the arrivals in each stretch, (b,), while room declines, (s, b), or stays as it is."""
-    return offers_of(mix, arrivals, (free.room, free.nodes), OFFERS_SEED, decline)
+    """What a node is offered of the arrivals in each stretch, (b,), while room declines, (s, b), or stays as it is.
+
+    Where it is foreseen, every forecast has sequences of its own: what one of them lacks by chance, the next has.
+    """
+    room = free.room, free.nodes
+    if decline is None:
+        return offers_of(mix, arrivals, room, seed=OFFERS_SEED)
+    seed = OFFERS_SEED, round(float(arrivals.sum()))
+    return offers_of(mix, arrivals, room, seed=seed, decline=decline, sequences=FORESEEN_SEQUENCES)
 
 
 def distance(one: Mix, other: Mix) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from federation.nodes.mix import any_model
-from federation.nodes.outlook import Room, Wanted, distance, mix_of, outlook_of, room_of, to_come
+from federation.nodes.offers import FORESEEN_SEQUENCES, SEQUENCES, STRETCHES
+from federation.nodes.outlook import Room, Wanted, distance, mix_of, offers_to_come, outlook_of, room_of, to_come
 from federation.placement.workload import GpuNeed
 from tests.federation.building import cluster
 
@@ -86,6 +87,18 @@ def test_where_nobody_asks_for_gpus_cores_are_filled() -> None:
     work = [wanted(GpuNeed(), 2, cpu=2_000), wanted(GpuNeed(), 2, cpu=1_000)]
     free = Room(np.array([3.0, 3.0]), 3.0, 9_000.0, 8_000.0)
     assert to_come(work, mix_of(work, ()), free, 1.0) == pytest.approx(9_000 / 1_500)
+
+
+def test_where_room_is_foreseen_there_are_more_sequences_and_each_forecast_has_its_own() -> None:
+    mix, free = mix_of([wanted(WHOLE, 1), wanted(SHARE, 2)], ()), Room(np.array([9.0, 6.0]), 12.0, 9e4, 2e4)
+    stays, arrivals = np.ones((2, STRETCHES)), np.full(STRETCHES, 3.0)
+    now = offers_to_come(mix, arrivals, free, None)
+    first, again, later = (offers_to_come(mix, each, free, stays) for each in (arrivals, arrivals, arrivals + 0.1))
+    assert (now.spans.shape[1], first.spans.shape[1]) == (SEQUENCES, FORESEEN_SEQUENCES)
+    assert np.array_equal(first.table, again.table)
+    lengths = [offers.spans[-1, :, 1] - offers.spans[-1, :, 0] for offers in (first, later)]
+    assert abs(lengths[0].mean() - lengths[1].mean()) < 2.0
+    assert (lengths[0] != lengths[1]).sum() > FORESEEN_SEQUENCES / 2
 
 
 def test_a_mix_that_changed_is_as_far_as_the_shares_that_moved() -> None:

@@ -196,7 +196,7 @@ def test_a_run_of_choices_is_the_same() -> None:
     service, rule = both(0.4, 5, foreseen=True)
     fleet, rng = service.fleet, np.random.default_rng(0)
     same = 0
-    for pod in rng.choice(len(PODS), 80).tolist():
+    for pod in rng.choice(len(PODS), 100).tolist():
         row = row_of(rule.mix, pod)
         rule.judge(fleet, row, np.arange(len(fleet.nodes)))
         node = rule.choose(fleet, row)
