@@ -200,7 +200,8 @@ def _answer(placement: Placement, report: Report | None, notes: tuple[str, ...],
     if report is not None and report.verdict is Verdict.REHEARSED:
         verdict = "a dry run; --apply puts it there" if placed else "a dry run"
     steps = _steps(report)
-    lines = [*sentences(detail), *steps, *notes, *([f"not carried out: {why}"] if why else [])]
+    reasons = [(reason.factor, reason.text) for reason in placement.reasons]
+    lines = [*sentences(detail, reasons), *steps, *notes, *([f"not carried out: {why}"] if why else [])]
     failed = why is not None and (report is None or report.verdict is not Verdict.REHEARSED)
     rehearsed_badly = report is not None and report.verdict is Verdict.REHEARSED and any(o.why for o in report.outcomes)
     good = not placement.unplaced and not failed and not rehearsed_badly

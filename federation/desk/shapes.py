@@ -14,6 +14,8 @@ from prewarm.domain import rfc3339
 
 Json = dict[str, object]
 _MILLI = 1_000
+_CAUTIONS = frozenset({"clusters", "architecture", "one_per_node", "left_open"})
+"""Reasons that whoever asked should see at once, whatever the answer."""
 
 
 def cluster_json(cluster: Cluster, book: Book, now: float) -> Json:
@@ -101,7 +103,7 @@ def placement_json(placement: Placement, became: str, *, dry_run: bool, why: str
         "why": why or placement.policy.why,
         "became": became,
         "filtered": [{"cluster": f.cluster, "filter": f.filter, "reason": f.reason} for f in placement.filtered],
-        "notes": [*placement.vetoes, *notes],
+        "notes": [*placement.vetoes, *(one.text for one in placement.reasons if one.factor in _CAUTIONS), *notes],
     }
 
 

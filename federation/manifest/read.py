@@ -17,6 +17,7 @@ from federation.manifest.fields import MOST_INSTANCES, Json, counted, listed, sw
 from federation.manifest.form import read_form
 from federation.manifest.nodes import architectures, node_terms, preferred, tolerations
 from federation.manifest.podspec import amount_of, gpu_of, limits_of, references, requests_of
+from federation.manifest.scheduling import left_open, one_per_node
 from federation.placement.workload import Affinity, Caller, Spread, Workload
 from federation.snapshot import frozen
 from prewarm.domain import InputError, function_key
@@ -83,9 +84,22 @@ def read_manifest(body: Json, place: str, *, namespace: str = "default") -> Mani
     if not pod.get("containers"):
         raise InputError(f"{where}.spec.containers: must not be empty")
     workload = _from_pod(Workload(key, kind, _replicas(kind, body, place)), pod, f"{where}.spec")
+    marks = {**table(table(template, "metadata", where), "labels", f"{where}.metadata"), **_given_labels(kind, meta)}
+    workload = replace(
+        workload,
+        one_per_node=one_per_node(pod, marks, workload.namespace, f"{where}.spec"),
+        left_open=left_open(body, pod, marks, workload.namespace, f"{where}.spec"),
+    )
     if kind == "knative":
         workload = replace(workload, requests=frozen(_with_queue(workload.requests, template, where)))
     return Manifest(_annotated(workload, body, place), body)
+
+
+def _given_labels(kind: str, meta: Json) -> dict[str, str]:
+    """Labels that its controller puts on its pods beside those of the template."""
+    names = {"job": ("job-name", "batch.kubernetes.io/job-name"), "knative": ("serving.knative.dev/service",)}
+    given: dict[str, str] = dict.fromkeys(names.get(kind, ()), str(meta["name"]))
+    return given
 
 
 def _placeable() -> str:

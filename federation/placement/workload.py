@@ -118,6 +118,10 @@ class Workload:
     """Limits of one instance by resource, for quotas that count them; a limit that is not given is the request."""
     brings_needs: bool = False
     """What it needs (namespace, configuration, secrets) will be copied to where it goes from a cluster that has it."""
+    one_per_node: str | None = None
+    """Why a node takes one instance of it only; None where it takes as many as fit."""
+    left_open: tuple[str, ...] = ()
+    """What may keep its instances from running that placement does not judge, in sentences."""
 
     @property
     def namespace(self) -> str:

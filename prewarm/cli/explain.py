@@ -47,4 +47,4 @@ def _reasons(made: dict[str, Any]) -> list[str]:
         return [str(reason["text"]) for reason in made["reasons"]]
     from federation.placement.explain.text import sentences
 
-    return sentences(made)
+    return sentences(made, [(reason["factor"], reason["text"]) for reason in made["reasons"]])

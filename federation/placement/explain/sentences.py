@@ -100,6 +100,9 @@ def _shape(judged: Judged, allotted: Allotted) -> list[Reason]:
     if allotted.unplaced:
         text = f"{allotted.unplaced} of {allotted.replicas} instances fit nowhere"
         found.append(Reason("unplaced", text, allotted.unplaced, allotted.replicas))
+    if case.workload.one_per_node is not None:
+        found.append(Reason("one_per_node", f"a node takes one instance ({case.workload.one_per_node})"))
+    found += [Reason("left_open", words) for words in case.workload.left_open]
     promised = int(np.minimum(case.promised, case.nodes_fit)[judged.at].sum())
     if promised:
         found.append(Reason("reserved", f"room for {promised} is promised to others and left out", promised))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _SHOWN = 3
@@ -11,9 +11,17 @@ _TELLING = 4
 """Factors of a score that are written out, the largest contributions."""
 
 
-def sentences(detail: Mapping[str, Any]) -> list[str]:
-    """Where it goes, what the best clusters score and why, who was dropped, and what would change the answer."""
-    return [*_places(detail), *_scores(detail["scores"]), *_filtered(detail["filtered"]), *_close(detail)]
+_SHOWN_ALREADY = frozenset({"score", "unplaced"})
+"""Reasons that repeat what the places and the scores say."""
+
+
+def sentences(detail: Mapping[str, Any], reasons: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Where it goes, what the best clusters score and why, who was dropped, and what would change the answer.
+
+    reasons: the name and the words of each reason of the decision, for what else there is to know.
+    """
+    more = [words for name, words in reasons if name not in _SHOWN_ALREADY]
+    return [*_places(detail), *_scores(detail["scores"]), *_filtered(detail["filtered"]), *_close(detail), *more]
 
 
 def _places(detail: Mapping[str, Any]) -> Iterator[str]:

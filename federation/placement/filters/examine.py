@@ -10,7 +10,7 @@ from federation.placement.filters.case import Case, Kinds
 from federation.placement.filters.hosts import asks_host, hosted, may_satisfy
 from federation.placement.fleet.compiled import FleetColumns
 from federation.placement.fleet.quota import quota_room, usage
-from federation.placement.fleet.room import LARGE, ask_of, cluster_room, declared_room, state_room
+from federation.placement.fleet.room import LARGE, apart_room, ask_of, cluster_room, declared_room, state_room
 from federation.placement.fleet.selectors import repelling, satisfies_any
 from federation.placement.reserve.book import Book, Claim, shape_of
 from federation.placement.reserve.tally import Tally, cost
@@ -32,6 +32,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     ask, states = ask_of(fleet, workload), fleet.frame.states.rows
     accepts: BoolArray = states.open if accepted.all() else states.open & accepted[states.class_of]
     room = np.zeros(len(accepts), dtype=np.int64) if ask.unknown else np.where(accepts, state_room(fleet, ask), 0)
+    if workload.one_per_node is not None:
+        room = np.minimum(room, 1)
     each, taking = room.take(fleet.numbers), None
     if asks_host(workload.affinity.node_terms):
         likely = states.open & (kinds.architecture & kinds.taints & kinds.affinity)[states.class_of]
@@ -40,6 +42,8 @@ def examine(fleet: FleetColumns, workload: Workload, *, book: Book, tally: Tally
     own = book.own(workload.key)
     before, occupied, ready = _present(fleet, workload, own)
     nodes_fit, promised = cluster_room(fleet, each, taking), _promised(fleet, workload, tally, own)
+    if workload.one_per_node is not None:
+        nodes_fit = np.minimum(nodes_fit, apart_room(fleet, accepts[fleet.numbers], taking, occupied))
     quota = _quota(fleet, workload, book)
     fits = np.maximum(np.minimum(nodes_fit - promised, quota), 0)
     gone, reached = fleet.facts.in_state(MemberState.DARK) > 0, nodes_fit > 0

@@ -88,6 +88,16 @@ def cluster_room(fleet: FleetColumns, each: IntArray, taking: IntArray | None = 
     return np.minimum(fleet.summed(each * (fleet.count if taking is None else taking)), LARGE)
 
 
+def apart_room(fleet: FleetColumns, accepting: BoolArray, taking: IntArray | None, occupied: IntArray) -> IntArray:
+    """Nodes of each cluster that accept a workload and have no instance of it yet, (C,), where none may hold two.
+
+    accepting: (N,) rows. occupied: (C,) instances that are on nodes already.
+    """
+    nodes = fleet.summed(np.where(accepting, fleet.count if taking is None else taking, 0))
+    left: IntArray = np.maximum(nodes - occupied, 0)
+    return left
+
+
 def declared_room(fleet: FleetColumns, workload: Workload, fits_kind: BoolArray) -> IntArray:
     """Instances that nodes would take which autoscaling could still add, (C,); 0 where no kind of node would do."""
     room = np.zeros(len(fleet), dtype=np.int64)
@@ -107,4 +117,4 @@ def _on_declared(allocatable: Mapping[str, int], workload: Workload) -> int:
         gpus = max((offered.get(name, 0) for name in GPU_RESOURCES), default=0)
         shares = GPU_WHOLE // workload.gpu.milli if 0 < workload.gpu.milli < GPU_WHOLE else 1
         room = min(room, gpus // workload.gpu.count if workload.gpu.count else gpus * shares)
-    return room
+    return room if workload.one_per_node is None else min(room, 1)
