@@ -135,10 +135,20 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 
 async def _exit(process: subprocess.Popen[bytes]) -> int:
-    """Its exit status. It has closed its output, so it is about to end."""
-    while (status := process.poll()) is None:  # noqa: ASYNC110  a process has no event to wait for
+    """Its exit status. It has closed its output, so it is about to end.
+
+    It is left for `_end` to collect: until then no other group of processes can have its number.
+    """
+    while (status := _ended(process)) is None:  # noqa: ASYNC110  a process has no event to wait for
         await asyncio.sleep(_GLANCE_S)
     return status
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:
@@ -146,14 +156,15 @@ async def _end(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdout, process.stderr):
         if pipe:
             pipe.close()
-    if process.poll() is None:
-        _kill(process)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_END_S):
-                await _exit(process)
+    _kill(process)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_END_S):
+            await _exit(process)
+    process.poll()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    """It and whatever it started; what has ended and is not collected yet still names the group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -166,6 +166,16 @@ async def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: 
     await until(lambda: all(map(is_gone, started)))  # both were killed; a busy machine takes a moment to end the child
 
 
+async def test_what_a_program_leaves_behind_ends_too_whether_it_holds_the_output_or_not(tmp_path: Path) -> None:
+    holding = f"sleep 300 & echo $! > {tmp_path}/holding\nexit 0"
+    why = await failure(tmp_path, holding, PluginLimits(timeout_s=0.5))
+    assert why.endswith("no answer within 0.5 s")
+    quiet = f"sleep 300 > /dev/null 2>&1 & echo $! > {tmp_path}/quiet\n" + answer({"token": SECRET})
+    assert await outcome(tmp_path, quiet) == Credential(SECRET)
+    left = [int((tmp_path / name).read_text()) for name in ("holding", "quiet")]
+    await until(lambda: all(map(is_gone, left)))
+
+
 @pytest.mark.parametrize("stream", ["1", "2"])
 async def test_a_program_that_prints_without_end(tmp_path: Path, stream: str) -> None:
     limits = PluginLimits(timeout_s=3.0 if stream == "1" else 0.5, output_bytes=4096)
