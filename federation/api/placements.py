@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, replace
 
 from federation.api.models import EndAnswer, PlacedList, PlacementAnswer, PlacementIn
@@ -23,6 +24,7 @@ from prewarm.http.queries import Cursor
 from prewarm.http.routes import Call, Route
 from prewarm.store.people import Stamp
 
+log = logging.getLogger("federation.api")
 API = "api"
 _WATCHED_S = 3.0
 _SIMULATED = "this fleet is simulated"
@@ -145,9 +147,12 @@ async def _carry(
 
 async def _carry_through(desk: FleetDesk, placed: Placed, placement: Placement) -> Carried:
     try:
-        return await carry_through(desk, placed, placement, API)
+        carried = await carry_through(desk, placed, placement, API)
     finally:
         desk.under_way.discard(placed.key)
+    if not carried.done:  # whoever asked may have gone
+        log.warning("not placed", extra={"workload": placed.key, "verdict": str(carried.verdict), "why": carried.why})
+    return carried
 
 
 async def _hold(desk: FleetDesk, placement: Placement) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from prewarm.domain import InputError
+from prewarm.store.locks import FileLocks, Locks, SessionLocks
 
 _CONNECT_S = 5
 _STATEMENT_MS = 60_000
@@ -22,13 +23,18 @@ _STATEMENT_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """`writer` has one connection for the one writing thread; `reader` has a few that never block it."""
+    """`writer` has one connection for the one writing thread; `reader` has a few that never block it.
+
+    locks: names that one process at a time may hold.
+    """
 
     writer: Engine
     reader: Engine
+    locks: Locks
 
     def close(self) -> None:
         """Close all connections."""
+        self.locks.close()
         self.writer.dispose()
         self.reader.dispose()
 
@@ -37,8 +43,8 @@ def open_database(address: str) -> Database:
     """A file path, `sqlite:///path` or `postgresql://user@host/name`; InputError for anything else."""
     url = _parse(address)
     if url.get_backend_name() == "sqlite":
-        return Database(_sqlite(url, "BEGIN IMMEDIATE", 1), _sqlite(url, "BEGIN", 4))
-    return Database(_postgres(url, 1), _postgres(url, 4))
+        return Database(_sqlite(url, "BEGIN IMMEDIATE", 1), _sqlite(url, "BEGIN", 4), FileLocks(url))
+    return Database(_postgres(url, 1), _postgres(url, 4), SessionLocks(_postgres(url, 1)))
 
 
 def _parse(address: str) -> URL:

@@ -8,8 +8,9 @@ connections of their own. What is written and read is said by functions of a con
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -109,6 +110,23 @@ class Store:
             if reason is None:
                 raise
             raise StoreDownError(f"store: {reason}") from error
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncIterator[bool]:
+        """Hold a name against every process on this database; False where another holds it. StoreDownError.
+
+        It is free again when the block ends, and when this process does.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            release = await loop.run_in_executor(self._readers, self._database.locks.take, name)
+        except (DBAPIError, OSError) as error:
+            raise StoreDownError(f"store: {outage(error) or error}") from error
+        try:
+            yield release is not None
+        finally:
+            if release is not None:
+                await loop.run_in_executor(self._readers, release)
 
     async def load_history(self, now_minute: int) -> History:
         """The history as of the last acknowledged count; call once, before `ingest`."""

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
 
 from prewarm.domain import Action, FunctionKey, Override
+from prewarm.store.prepared import replace_row
 from prewarm.store.schema import AUDIT, DOCUMENTS, MODELS, OVERRIDES
 
 Json = dict[str, Any]
@@ -37,16 +38,17 @@ class Stamp:
 
 def put_override(connection: Connection, override: Override, stamp: Stamp) -> None:
     """Set the override of a function (and cluster), replacing the one there is."""
-    before = _take_override(connection, override.function, override.cluster)
+    before = _found_override(connection, override.function, override.cluster)
     columns = asdict(override) | {"cluster": override.cluster or "", "action": override.action.value}
-    connection.execute(insert(OVERRIDES).values(**columns))
+    replace_row(connection, OVERRIDES, columns)
     _audit(connection, stamp, "override", _name(override.function, override.cluster), (before, asdict(override)))
 
 
 def end_override(connection: Connection, function: str, cluster: str | None, stamp: Stamp) -> bool:
     """End an override; False if there is none."""
-    before = _take_override(connection, function, cluster)
+    before = _found_override(connection, function, cluster)
     if before is not None:
+        connection.execute(delete(OVERRIDES).where(_is_override(function, cluster)))
         _audit(connection, stamp, "override", _name(function, cluster), (before, None))
     return before is not None
 
@@ -65,13 +67,15 @@ def overrides(connection: Connection) -> tuple[Override, ...]:
     return tuple(_override(row) for row in rows)
 
 
-def _take_override(connection: Connection, function: str, cluster: str | None) -> Json | None:
-    where = (OVERRIDES.c.function == function) & (OVERRIDES.c.cluster == (cluster or ""))
-    row = connection.execute(select(OVERRIDES).where(where)).one_or_none()
-    if row is None:
-        return None
-    connection.execute(delete(OVERRIDES).where(where))
-    return asdict(_override(row))
+def _found_override(connection: Connection, function: str, cluster: str | None) -> Json | None:
+    """What is there, kept from changing until the transaction ends."""
+    query = select(OVERRIDES).where(_is_override(function, cluster)).with_for_update()
+    row = connection.execute(query).one_or_none()
+    return None if row is None else asdict(_override(row))
+
+
+def _is_override(function: str, cluster: str | None) -> ColumnElement[bool]:
+    return (OVERRIDES.c.function == function) & (OVERRIDES.c.cluster == (cluster or ""))
 
 
 def _override(row: Row[Any]) -> Override:
@@ -87,16 +91,17 @@ def _name(function: str, cluster: str | None) -> str:
 
 def put_document(connection: Connection, kind: str, name: str, body: Json, stamp: Stamp) -> None:
     """Set a document: kind `policy` by function key, `mode`, `graph` or `network` under the name `fleet`."""
-    before = _take_document(connection, kind, name)
+    before = _found_document(connection, kind, name)
     text = orjson.dumps(body).decode()
-    connection.execute(insert(DOCUMENTS).values(kind=kind, name=name, body=text, updated_at=stamp.at))
+    replace_row(connection, DOCUMENTS, {"kind": kind, "name": name, "body": text, "updated_at": stamp.at})
     _audit(connection, stamp, kind, name, (before, body))
 
 
 def drop_document(connection: Connection, kind: str, name: str, stamp: Stamp) -> bool:
     """Remove a document; False if there is none."""
-    before = _take_document(connection, kind, name)
+    before = _found_document(connection, kind, name)
     if before is not None:
+        connection.execute(delete(DOCUMENTS).where(_is_document(kind, name)))
         _audit(connection, stamp, kind, name, (before, None))
     return before is not None
 
@@ -107,11 +112,15 @@ def documents(connection: Connection, kind: str) -> dict[str, Json]:
     return {row.name: orjson.loads(row.body) for row in rows}
 
 
-def _take_document(connection: Connection, kind: str, name: str) -> Json | None:
-    where = (DOCUMENTS.c.kind == kind) & (DOCUMENTS.c.name == name)
-    body = connection.execute(select(DOCUMENTS.c.body).where(where)).scalar()
-    connection.execute(delete(DOCUMENTS).where(where))
+def _found_document(connection: Connection, kind: str, name: str) -> Json | None:
+    """What is there, kept from changing until the transaction ends."""
+    query = select(DOCUMENTS.c.body).where(_is_document(kind, name)).with_for_update()
+    body = connection.execute(query).scalar()
     return None if body is None else orjson.loads(body)
+
+
+def _is_document(kind: str, name: str) -> ColumnElement[bool]:
+    return (DOCUMENTS.c.kind == kind) & (DOCUMENTS.c.name == name)
 
 
 def _audit(connection: Connection, stamp: Stamp, what: str, name: str, change: tuple[Json | None, Json | None]) -> None:
@@ -146,8 +155,7 @@ def drop_audit(connection: Connection, before: float) -> int:
 
 def put_model(connection: Connection, name: str, version: str, payload: bytes, at: float) -> None:
     """Keep a model's state under its name, replacing the one there is."""
-    connection.execute(delete(MODELS).where(MODELS.c.name == name))
-    connection.execute(insert(MODELS).values(name=name, version=version, at=at, payload=payload))
+    replace_row(connection, MODELS, {"name": name, "version": version, "at": at, "payload": payload})
 
 
 def find_model(connection: Connection, name: str) -> tuple[str, bytes] | None:

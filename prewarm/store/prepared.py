@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ClauseElement, Connection, Dialect
+from sqlalchemy import ClauseElement, Connection, Dialect, Table
+from sqlalchemy.dialects import postgresql, sqlite
 
 
 class Prepared:
@@ -33,3 +34,11 @@ class Prepared:
         places = getattr(compiled, "positiontup", None)
         made = self._texts[dialect.name] = str(compiled), None if places is None else tuple(places)
         return made
+
+
+def replace_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Write a row in place of the one with its primary key, in one statement: another service may write it as well."""
+    keys = [column.name for column in table.primary_key]
+    made = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table).values(**row)
+    others = {name: made.excluded[name] for name in row if name not in keys}
+    connection.execute(made.on_conflict_do_update(index_elements=keys, set_=others))

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete
 
+from prewarm.store.prepared import replace_row
 from prewarm.store.schema import DOCUMENTS
 
 
 def put_record(connection: Connection, kind: str, name: str, *, body: dict[str, Any], at: float) -> None:
     """Keep a record in place of its former state; read it by `documents`."""
-    drop_record(connection, kind, name)
-    connection.execute(insert(DOCUMENTS).values(kind=kind, name=name, body=orjson.dumps(body).decode(), updated_at=at))
+    row = {"kind": kind, "name": name, "body": orjson.dumps(body).decode(), "updated_at": at}
+    replace_row(connection, DOCUMENTS, row)
 
 
 def drop_record(connection: Connection, kind: str, name: str) -> None:

@@ -82,23 +82,35 @@ class Carrier:
             return _refused(rollout, "another placement of it is under way")
         self._busy.add(rollout.key)
         try:
-            if blocked := await self._settle_former(rollout):
-                return _refused(rollout, blocked)
-            return await self._begin(rollout, now)
+            async with self._means.journal.hold(rollout.key) as alone:
+                if not alone:
+                    return _refused(rollout, "another process is carrying out a placement of it")
+                if blocked := await self._settle_former(rollout):
+                    return _refused(rollout, blocked)
+                return await self._begin(rollout, now)
         finally:
             self._busy.discard(rollout.key)
 
     async def resume(self) -> tuple[Report, ...]:
-        """Undo or finish what was left by a crash or in the dark; call before anything is placed, and now and then."""
+        """Undo or finish what was left by a crash or in the dark; call before anything is placed, and now and then.
+
+        What somebody is carrying out, here or in another process, is left to them.
+        """
         reports = []
         for intent in await self._means.journal.load():
             if intent.key not in self._busy:
                 self._busy.add(intent.key)
                 try:
-                    reports.append(await self._settle(_Progress(intent, self._means)))
+                    reports += await self._take_up(intent)
                 finally:
                     self._busy.discard(intent.key)
         return tuple(reports)
+
+    async def _take_up(self, intent: Intent) -> list[Report]:
+        """The intent is read again: whoever was carrying it out may have come to its end meanwhile."""
+        async with self._means.journal.hold(intent.key) as alone:
+            left = [one for one in await self._means.journal.load() if one.id == intent.id] if alone else []
+            return [await self._settle(_Progress(one, self._means)) for one in left]
 
     async def rehearse(self, rollout: Rollout) -> Report:
         """Everything that would be written is asked of the server and not kept; give it rehearsing writers."""

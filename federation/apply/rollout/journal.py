@@ -7,6 +7,7 @@ finished. Values of secrets are never in it: a secret that we created is removed
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -81,6 +82,10 @@ class Journal(Protocol):
         """It is over."""
         ...
 
+    def hold(self, key: str) -> AbstractAsyncContextManager[bool]:
+        """Carry out rollouts of this workload alone; False where another process does."""
+        ...
+
 
 class Durable(Protocol):
     """What the journal needs of `prewarm.store.Store`."""
@@ -91,6 +96,10 @@ class Durable(Protocol):
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         """Run a reading job."""
+        ...
+
+    def hold(self, name: str) -> AbstractAsyncContextManager[bool]:
+        """Hold a name against other processes; False where one of them holds it."""
         ...
 
 
@@ -113,6 +122,10 @@ class StoreJournal:
     async def clear(self, intent_id: str) -> None:
         """It is over."""
         await self._store.submit(partial(drop_record, kind=KIND, name=intent_id))
+
+    def hold(self, key: str) -> AbstractAsyncContextManager[bool]:
+        """Carry out rollouts of this workload alone; False where another process does."""
+        return self._store.hold(f"{KIND} {key}")
 
 
 def intent_for(rollout: Rollout, undo: tuple[Undo, ...], at: float) -> Intent:

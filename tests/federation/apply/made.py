@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class MemoryJournal:
     kept: dict[str, Json] = field(default_factory=dict)
     saves: int = 0
     broken_at: int | None = None
+    elsewhere: set[str] = field(default_factory=set)
+    """Workloads that another process is carrying out."""
 
     async def load(self) -> tuple[Intent, ...]:
         return tuple(sorted((intent_of(body) for body in self.kept.values()), key=lambda one: one.at))
@@ -42,6 +45,10 @@ class MemoryJournal:
 
     async def clear(self, intent_id: str) -> None:
         self.kept.pop(intent_id, None)
+
+    @asynccontextmanager
+    async def hold(self, key: str) -> AsyncIterator[bool]:
+        yield key not in self.elsewhere
 
 
 @dataclass

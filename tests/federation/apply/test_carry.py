@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from federation.apply.rollout.carry import Carrier
+from federation.apply.rollout.journal import Intent
 from federation.apply.rollout.means import Limits, Means
 from federation.apply.rollout.work import Report, Stage, State, Verdict
 from federation.apply.state.objects import Ref, path_of
@@ -16,7 +17,7 @@ from federation.apply.writer import RehearsalWriter, ServerWriter, writers_of
 from federation.manifest.share import marked
 from federation.members.api import RefusedError
 from tests.federation.apply.fake import Call, Crash, FakeApi, dark, on_write
-from tests.federation.apply.made import PATH, Fleet, MemoryJournal, Says, rollout
+from tests.federation.apply.made import NOW, PATH, Fleet, MemoryJournal, Says, rollout
 from tests.federation.manifest.made import container, deployment, job, service
 
 SETTINGS = {
@@ -443,3 +444,36 @@ async def test_a_kind_that_a_member_does_not_know_is_said_in_words() -> None:
     fleet.apis["eu-1"].fault = on_write(1, RefusedError("eu-1", 404, reason="NotFound", message=message))
     report = await fleet.place("p1", {"eu-1": 1}, {}, body=service())
     assert report.why == "eu-1: Service shop/checkout: serving.knative.dev/v1 is not known there"
+
+
+async def test_what_another_process_is_carrying_out_is_left_to_it() -> None:
+    fleet = Fleet("eu-1", "eu-2")
+    fleet.apis["eu-2"].after = on_write(1, Crash())
+    with pytest.raises(BaseExceptionGroup):
+        await fleet.place("p1", {"eu-1": 4, "eu-2": 2}, {})
+    fleet.journal.elsewhere.add("shop/checkout")
+    there, other = fleet.versions(), fleet.restarted()
+    assert await other.resume() == ()
+    report = await other.carry_out(rollout("p2", {"eu-1": 1}, {}), now=NOW)
+    assert (report.verdict, report.why) == (Verdict.REFUSED, "another process is carrying out a placement of it")
+    assert fleet.versions() == there
+    fleet.journal.elsewhere.clear()
+    assert [one.verdict for one in await other.resume()] == [Verdict.UNDONE]
+
+
+async def test_what_has_ended_while_others_were_settled_is_not_undone() -> None:
+    fleet = Fleet("eu-1")
+    former = fleet.journal.load
+    fleet.apis["eu-1"].after = on_write(1, Crash())
+    with pytest.raises(BaseExceptionGroup):
+        await fleet.place("p1", {"eu-1": 4}, {})
+    early = await former()
+    fleet.journal.kept.clear()
+    answers = [early]
+
+    async def stale() -> tuple[Intent, ...]:
+        return answers.pop() if answers else await former()
+
+    fleet.journal.load = stale  # type: ignore[method-assign]
+    assert await fleet.restarted().resume() == ()
+    assert fleet.replicas() == {"eu-1": 4}
