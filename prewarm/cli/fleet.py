@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
@@ -13,6 +12,7 @@ import click
 
 from prewarm.cli.client import DEFAULT_SERVICE, ServiceClient, encoded
 from prewarm.cli.kubeconfigs import WAIT, fleet_options, places_of, usual_places
+from prewarm.cli.running import run
 from prewarm.cli.tables import print_table
 from prewarm.domain import InputError
 from prewarm.settings_file import read_settings
@@ -43,7 +43,7 @@ def list_members(config: Path | None, wait_s: float, as_json: bool, **options: A
     from federation.desk.inspect import look_at
 
     places = places_of(options) or usual_places()
-    found = asyncio.run(look_at(places, read_settings(config, os.environ), os.environ, wait_s=wait_s))
+    found = run(look_at(places, read_settings(config, os.environ), os.environ, wait_s=wait_s))
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:
@@ -68,7 +68,7 @@ def check(config: Path | None, wait_s: float, as_json: bool, namespaces: tuple[s
 
     places = places_of(options) or usual_places()
     settings = read_settings(config, os.environ)
-    found = asyncio.run(check_fleet(places, settings, os.environ, wait_s=wait_s, namespaces=namespaces))
+    found = run(check_fleet(places, settings, os.environ, wait_s=wait_s, namespaces=namespaces))
     if as_json:
         click.echo(json.dumps([{"cluster": name, "findings": list(texts)} for name, texts in found.items()], indent=2))
     else:

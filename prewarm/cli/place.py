@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prewarm.cli.kubeconfigs import WAIT, fleet_options, places_of, usual_places
+from prewarm.cli.running import run
 from prewarm.domain import InputError
 from prewarm.settings_file import read_settings
 
@@ -58,7 +58,7 @@ def place(file: str, config: Path | None, as_json: bool, **options: Any) -> int:
         database=options.pop("database") or settings.serve.database,
         **options,
     )
-    answers = asyncio.run(place_once(places, settings, os.environ, wish))
+    answers = run(place_once(places, settings, os.environ, wish))
     if as_json:
         click.echo(json.dumps([one.to_json() for one in answers], indent=2))
     else:
