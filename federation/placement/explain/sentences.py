@@ -73,8 +73,11 @@ def _overflow(judged: Judged, allotted: Allotted) -> list[Reason]:
         return []
     short = np.maximum(allotted.preferred - allotted.counts, 0)
     clusters = judged.case.fleet.clusters
-    full = [f"{short[at]} more in {clusters[at].name}" for at in np.flatnonzero(short).tolist()]
-    return [Reason("overflow", f"no room for {', '.join(full)}; they go to the next best", float(short.sum()))]
+    full = ", ".join(f"{short[at]} more in {clusters[at].name}" for at in np.flatnonzero(short).tolist())
+    missing, elsewhere = int(short.sum()), int(np.maximum(allotted.counts - allotted.preferred, 0).sum())
+    who = "they go" if elsewhere >= missing else f"{elsewhere} of them go"
+    text = f"no room for {full}" + (f"; {who} to the next best" if elsewhere else "")
+    return [Reason("overflow", text, float(missing))]
 
 
 def _new_nodes(judged: Judged, allotted: Allotted) -> list[Reason]:
@@ -98,7 +101,8 @@ def _shape(judged: Judged, allotted: Allotted) -> list[Reason]:
     if 0 < used < min(asked, allotted.replicas):
         found.append(Reason("spread", f"spread over {used} of {asked} clusters: no other has room", used, asked))
     if allotted.unplaced:
-        text = f"{allotted.unplaced} of {allotted.replicas} instances fit nowhere"
+        what = "wait: placement is paused" if case.terms.policy.paused and allotted.vetoes else "fit nowhere"
+        text = f"{allotted.unplaced} of {allotted.replicas} instances {what}"
         found.append(Reason("unplaced", text, allotted.unplaced, allotted.replicas))
     if case.workload.one_per_node is not None:
         found.append(Reason("one_per_node", f"a node takes one instance ({case.workload.one_per_node})"))

@@ -180,3 +180,24 @@ def test_words_for_what_is_unplaced_and_held_back() -> None:
     paused = Terms(policy=PlacementPolicy(paused=True))
     text = sentences(detail_of(place(small, workload(), terms=paused, now=NOW)))
     assert "held back: placement is paused: nothing is placed or moved" in text
+
+
+def test_what_has_no_room_is_said_to_go_elsewhere_only_where_it_does() -> None:
+    def overflow(replicas: int) -> list[str]:
+        made = place(two, workload(replicas=replicas, asks={"cpu": "1"}), now=NOW)
+        return [one.text for one in made.reasons if one.factor == "overflow"]
+
+    two = fleet(cluster("a", price=0.1).nodes(cpu="4", memory="8Gi"), cluster("b").nodes(cpu="2", memory="8Gi"))
+    assert overflow(6) == ["no room for 2 more in a; they go to the next best"]
+    assert overflow(9) == ["no room for 5 more in a; 2 of them go to the next best"]
+    one = fleet(cluster("a").nodes(cpu="4", memory="8Gi"))
+    made = place(one, workload(replicas=9, asks={"cpu": "1"}), now=NOW)
+    texts = [reason.text for reason in made.reasons]
+    assert "no room for 5 more in a" in texts
+    assert "5 of 9 instances fit nowhere" in texts
+
+
+def test_what_a_pause_holds_back_is_not_said_to_fit_nowhere() -> None:
+    here = fleet(cluster("a").nodes(cpu="8", memory="8Gi").runs("shop/checkout", 2))
+    made = place(here, workload(replicas=4), terms=Terms(policy=PlacementPolicy(paused=True)), now=NOW)
+    assert "2 of 4 instances wait: placement is paused" in [one.text for one in made.reasons]
