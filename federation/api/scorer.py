@@ -59,12 +59,15 @@ class NamespaceRow(Answer):
 
 
 class GuardOut(Answer):
-    """level: 1 and above is an alarm; false_alarms: by run, as calibrated."""
+    """level: 1 and above is an alarm; outstanding: what is farthest from the usual, alarm or not; false_alarms: by run,
+    as calibrated.
+    """
 
     state: Literal["none", "calm", "alarm"]
     since: Time | None
     why: str | None
     level: float | None
+    outstanding: str | None
     false_alarms: float | None
 
 
@@ -108,7 +111,7 @@ _NOTHING: dict[str, object] = {
     "allowed": {"mode": "off", "share": 0.0, "namespaces": {}},
     "deadline_ms": None,
     "took_ms": {},
-    "guard": {"state": "none", "since": None, "why": None, "level": None, "false_alarms": None},
+    "guard": {"state": "none", "since": None, "why": None, "level": None, "outstanding": None, "false_alarms": None},
     "decisions": {"used": 0, "shadowed": 0, "declined": {}},
     "namespaces": [],
     "changes": [],

@@ -31,8 +31,8 @@ from federation.placement.terms import Terms
 from gnn.bench.drawn import drawn_shape, drawn_weights
 from gnn.fleet.question import question_observation
 from gnn.graph.build import GraphBuilder
+from gnn.guard.asked import row
 from gnn.guard.detector import Detector, read_detector
-from gnn.guard.features import pooled
 from gnn.guard.fit import Fit, Stream, fit
 from gnn.guard.guarded import Guarded
 from gnn.guard.trial import STEPS, Standing
@@ -130,7 +130,7 @@ def usual(data_dir: Path, seed: int, progress: Progress, runs: int = _RUNS) -> D
     asked = questions(large_fleet(data_dir, np.random.default_rng([seed, 1]), now=START))
     for number in range(runs):
         progress(0.1 * number / runs, "what is usual here")
-        rows = [pooled(question_observation(next(asked), builder)) for _ in range(_LOOKED)]
+        rows = [row(question_observation(next(asked), builder)) for _ in range(_LOOKED)]
         streams.append(Stream(np.arange(_LOOKED, dtype=np.float64), np.array(rows), np.zeros((_LOOKED, 1))))
     return fit(streams, np.random.default_rng(seed), Fit(rate=0.05, floor=0.5))
 

@@ -14,12 +14,20 @@ import numpy as np
 
 from federation.placement.workload import Caller, Workload
 from federation.snapshot import BASE_RESOURCES, Ages, Cluster, Links, MemberState, NodeClass, Nodes
+from gnn.fleet.telemetry import telling, told_clusters, told_links, told_workload
 from prewarm.domain import FloatArray
 from prewarm.settings import Call
 
 START = 1_000_000.0
 GIB = 1 << 30
 LEAST_CLUSTERS, MOST_CLUSTERS = 2, 32
+LEAST_NODES, MOST_NODES = 2, 24
+"""Of a cluster, drawn by the logarithm."""
+ALIKE, WITHIN = 0.3, 0.1
+"""Share of fleets whose clusters all have as many nodes of one shape, and of those whose workloads are all about alike;
+these are drawn from such a part of what workloads may be.
+"""
+MOST_INSTANCES = 150
 QUESTIONS = 40
 """Events of an episode."""
 CHANGED, LOOKED_AT = 0.2, 0.2
@@ -58,7 +66,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One episode; clusters are sorted by name, with what others have taken of their nodes already."""
+    """One episode as it is told; clusters are sorted by name, with what others have taken of their nodes already."""
 
     kind: str
     clusters: tuple[Cluster, ...]
@@ -75,7 +83,9 @@ def draw(seed: int, kind: str | None = None) -> Episode:
     clusters, links = _fleet(like, rng)
     workloads, calls = _workloads(tuple(sorted({one.region or "" for one in clusters})), rng)
     wanted = _resized(workloads, clusters, float(rng.uniform(*like.asked)))
-    return Episode(name, clusters, links, calls, _events(wanted, rng))
+    events, how = _events(wanted, rng), telling(seed, tuple(KINDS).index(name))
+    said = tuple(Event(told_workload(one.workload, how), one.gone) for one in events)
+    return Episode(name, told_clusters(clusters, how), told_links(links, how), calls if how.heard else (), said)
 
 
 # --- the fleet
@@ -94,14 +104,20 @@ def _fleet(like: Kind, rng: np.random.Generator) -> tuple[tuple[Cluster, ...], L
     delay = np.where(np.triu(rng.random((many, many)) < 0.03, 1), np.nan, delay)
     delay = np.where(np.isnan(delay.T), np.nan, delay)
     prices = np.exp(like.spread * rng.standard_normal(many) - like.spread**2 / 2)
-    clusters = [_cluster(names[i], f"r{region_of[i]}", float(prices[i]), rng) for i in range(many)]
+    same = _sizes(rng) if rng.random() < ALIKE else None
+    clusters = [_cluster(names[i], f"r{region_of[i]}", float(prices[i]), same or _sizes(rng), rng) for i in range(many)]
     return tuple(clusters), Links(names, delay, np.full((many, many), 1_000.0))
 
 
-def _cluster(name: str, region: str, price: float, rng: np.random.Generator) -> Cluster:
-    nodes = int(rng.integers(2, 11))
+def _sizes(rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Cores and GiB of a cluster's nodes, of two shapes at most."""
     shapes = rng.integers(0, len(_SHAPES), 2)
-    rows = [_SHAPES[shapes[int(rng.random() < 0.3)]] for _ in range(nodes)]
+    nodes = round(LEAST_NODES * (MOST_NODES / LEAST_NODES) ** rng.random())
+    return [_SHAPES[shapes[int(rng.random() < 0.3)]] for _ in range(nodes)]
+
+
+def _cluster(name: str, region: str, price: float, rows: list[tuple[int, int]], rng: np.random.Generator) -> Cluster:
+    nodes = len(rows)
     allocatable = np.array([(cpu, gib * GIB, 110) for cpu, gib in rows], np.int64)
     busy = float(rng.uniform(0.1, 0.6))
     taken = rng.beta(4 * busy, 4 * (1 - busy), (nodes, 1)) * rng.uniform(0.8, 1.0, (nodes, 2))
@@ -119,14 +135,33 @@ def _cluster(name: str, region: str, price: float, rng: np.random.Generator) -> 
     )
     state = MemberState.SLOW if rng.random() < 0.05 else MemberState.READY
     ages = Ages(START, START, START, START, START)
-    return Cluster(name, "simulated", state, START, whole, region, price, start_s=3.0, ages=ages)
+    return Cluster(name, "simulated", state, START, whole, region, price, ages=ages)
 
 
 # --- the work
 
 
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """Where in what they may be, 0 to 1, the workloads of a fleet are: calls, cores and memory (3,), and how far about
+    that.
+    """
+
+    centre: FloatArray
+    width: float
+
+    def draw(self, which: int, rng: np.random.Generator) -> float:
+        """One of them, 0 to 1."""
+        low = self.centre[which] * (1.0 - self.width)
+        return float(low + self.width * rng.random())
+
+
+_CALLS, _CORES, _MEMORY = range(3)
+
+
 def _workloads(regions: tuple[str, ...], rng: np.random.Generator) -> tuple[list[Workload], tuple[Call, ...]]:
     """As many as there are events; the first of each tree is called from outside, the others by one before them."""
+    usual = _Usual(rng.random(3), WITHIN if rng.random() < ALIKE else 1.0)
     made: list[Workload] = []
     calls: list[Call] = []
     while len(made) < QUESTIONS:
@@ -135,28 +170,28 @@ def _workloads(regions: tuple[str, ...], rng: np.random.Generator) -> tuple[list
         for number in range(tree):
             key = f"shop/f{first + number:02d}"
             if number == 0:
-                made.append(_entry(key, regions, rng))
+                made.append(_entry(key, regions, usual, rng))
                 continue
             caller = made[first + int(rng.integers(0, number))]
             per_call = float(np.exp(rng.uniform(math.log(0.3), math.log(3.0))))
             payload = float(np.exp(rng.uniform(0.0, math.log(200.0))))
             calls.append(Call(caller.key, key, per_call, payload_kib=payload))
-            made.append(_inner(key, (caller.demand_per_s or 0.0) * per_call, rng))
+            made.append(_inner(key, (caller.demand_per_s or 0.0) * per_call, usual, rng))
     return made, tuple(calls)
 
 
-def _entry(key: str, regions: tuple[str, ...], rng: np.random.Generator) -> Workload:
-    rate = float(np.exp(rng.uniform(math.log(0.1), math.log(1_000.0))))
+def _entry(key: str, regions: tuple[str, ...], usual: _Usual, rng: np.random.Generator) -> Workload:
+    rate = 0.1 * 10_000.0 ** usual.draw(_CALLS, rng)
     mix = rng.dirichlet(np.full(len(regions), 0.5))
     callers = tuple(
         Caller(rate * float(part), region) for region, part in zip(regions, mix, strict=True) if part > 0.02
     )
-    return replace(_inner(key, rate, rng), callers=callers)
+    return replace(_inner(key, rate, usual, rng), callers=callers)
 
 
-def _inner(key: str, rate: float, rng: np.random.Generator) -> Workload:
-    cpu = int(100 * 40.0 ** rng.random())
-    memory = int(cpu / 1_000 * GIB * math.exp(rng.uniform(0.0, math.log(8.0))))
+def _inner(key: str, rate: float, usual: _Usual, rng: np.random.Generator) -> Workload:
+    cpu = int(50 * 80.0 ** usual.draw(_CORES, rng))
+    memory = int(cpu / 1_000 * GIB * 0.5 * 16.0 ** usual.draw(_MEMORY, rng))
     replicas = int(np.clip(round(12.0 ** float(rng.random()) * (1.0 + rate) ** 0.1), 1, 16))
     return Workload(key, "Deployment", replicas, requests={"cpu": cpu, "memory": memory}, demand_per_s=rate)
 
@@ -167,7 +202,7 @@ def _resized(workloads: list[Workload], clusters: tuple[Cluster, ...], asked: fl
     sizes = np.array([[one.requests["cpu"], one.requests["memory"]] for one in workloads], np.float64)
     count = np.array([one.replicas for one in workloads], np.float64)
     share = float(((sizes * count[:, None]).sum(axis=0) / 2 / free).max())
-    more = np.clip(np.rint(count * asked / share), 1, 60).astype(int)
+    more = np.clip(np.rint(count * asked / share), 1, MOST_INSTANCES).astype(int)
     return [replace(one, replicas=number) for one, number in zip(workloads, more.tolist(), strict=True)]
 
 

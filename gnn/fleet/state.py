@@ -7,9 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from federation.placement.workload import Workload
-from federation.snapshot import CPU, PODS, Cluster, Running, Snapshot, frozen
+from federation.snapshot import CPU, PODS, Ages, Cluster, Nodes, Running, Snapshot, frozen
 from gnn.fleet.draw import START, Episode
+from gnn.fleet.telemetry import open_nodes, with_node
 from prewarm.domain import FloatArray, IntArray
+
+USUAL_START_S = 3.0
+"""Of an instance where nobody measures it."""
 
 
 class FleetState:
@@ -19,14 +23,25 @@ class FleetState:
         self.episode = episode
         self.clusters: list[Cluster] = list(episode.clusters)
         self.now = START
-        self._whole = np.array([one.nodes.allocatable[:, :PODS].sum(axis=0) for one in self.clusters], np.float64)
+        self._open = [open_nodes(one.nodes) for one in self.clusters]
+        self._whole = np.array([row @ one.nodes.allocatable[:, :PODS] for row, one in self._rows()], np.float64)
         self._on: dict[str, list[IntArray]] = {}
         """By workload: instances by node, for each cluster."""
         self._asks: dict[str, IntArray] = {}
+        self._starting: list[tuple[float, int, str, int]] = []
+        """When, in which cluster and of which workload so many instances are ready."""
 
     def snapshot(self) -> Snapshot:
         """The fleet now."""
-        return Snapshot(self.now, tuple(self.clusters), self.episode.links, self.episode.calls)
+        over = [one for one in self._starting if one[0] <= self.now]
+        self._starting = [one for one in self._starting if one[0] > self.now]
+        for _, column, key, number in over:
+            cluster = self.clusters[column]
+            if (there := cluster.running.get(key)) is not None:
+                whole = replace(there, ready=max(there.ready, min(there.existing, number)))
+                self.clusters[column] = replace(cluster, running=frozen({**cluster.running, key: whole}))
+        told = tuple(replace(one, ages=_aged(one.ages, self.now - START)) for one in self.clusters)
+        return Snapshot(self.now, told, self.episode.links, self.episode.calls)
 
     def counts(self, key: str) -> IntArray:
         """Instances of a workload by cluster, (C,)."""
@@ -44,7 +59,10 @@ class FleetState:
         return _load(self._taken() + more[:, None] * ask[None, :], self._whole)
 
     def _taken(self) -> FloatArray:
-        return np.array([one.nodes.requested[:, :PODS].sum(axis=0) for one in self.clusters], np.float64)
+        return np.array([row @ one.nodes.requested[:, :PODS] for row, one in self._rows()], np.float64)
+
+    def _rows(self) -> list[tuple[FloatArray, Cluster]]:
+        return list(zip(self._open, self.clusters, strict=True))
 
     def remove(self, key: str) -> None:
         """A workload ends."""
@@ -62,15 +80,42 @@ class FleetState:
         held = self._on.setdefault(key, [np.zeros(len(one.nodes), np.int64) for one in self.clusters])
         self._asks[key] = ask
         for column in np.flatnonzero(counts != [int(one.sum()) for one in held]).tolist():
-            cluster = self.clusters[column]
+            cluster = self._roomy(column, ask, int(counts[column] - held[column].sum()))
             requested = cluster.nodes.requested.copy()
-            _bind(requested, cluster.nodes.allocatable, held[column], ask=ask, count=int(counts[column]))
+            room = np.where(self._open[column][:, None] > 0, cluster.nodes.allocatable, 0)
+            _bind(requested, room, held[column], ask=ask, count=int(counts[column]))
             running = dict(cluster.running)
-            running.pop(key, None)
-            if counts[column]:
-                running[key] = Running(wanted := int(counts[column]), wanted, wanted)
+            before = running.pop(key, None)
+            if wanted := int(counts[column]):
+                ready = min(before.ready, wanted) if before is not None else 0
+                running[key] = Running(wanted, wanted, ready)
+                if ready < wanted:
+                    self._starting.append((self.now + (cluster.start_s or USUAL_START_S), column, key, wanted))
             nodes = replace(cluster.nodes, requested=requested)
             self.clusters[column] = replace(cluster, nodes=nodes, running=frozen(running))
+
+    def _roomy(self, column: int, ask: IntArray, more: int) -> Cluster:
+        """The cluster, with as many nodes of its declared headroom as so many more instances need."""
+        cluster = self.clusters[column]
+        while (declared := cluster.headroom) is not None and declared.nodes and _fits(cluster.nodes, ask) < more:
+            left = replace(declared, nodes=declared.nodes - 1)
+            self.clusters[column] = cluster = replace(cluster, nodes=with_node(cluster.nodes, declared), headroom=left)
+            self._open[column] = open_nodes(cluster.nodes)
+            self._whole[column] = self._open[column] @ cluster.nodes.allocatable[:, :PODS]
+            for held in self._on.values():
+                held[column] = np.append(held[column], 0)
+        return cluster
+
+
+def _aged(ages: Ages, passed_s: float) -> Ages:
+    """What is told so much later: as old as at the beginning."""
+    stamps = (ages.answer, ages.nodes, ages.pods, ages.quotas, ages.metrics)
+    return Ages(*(None if stamp is None else stamp + passed_s for stamp in stamps))
+
+
+def _fits(nodes: Nodes, ask: IntArray) -> int:
+    """Instances that its nodes have room for."""
+    return int(open_nodes(nodes) @ (nodes.free // np.maximum(ask, 1)).min(axis=1))
 
 
 def _load(taken: FloatArray, whole: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -114,7 +115,13 @@ def _parts(who: str, judged: Sequence[Judged]) -> dict[str, float]:
     return {
         "ours" if not who else "rule": float(np.mean([one.score for one in judged])),
         f"{who}refused": float(np.mean([one.violation for one in judged])),
-        f"{who}price": float(np.nanmean([one.paid for one in judged])),
-        f"{who}delay ms": float(np.nanmean([one.delay_ms for one in judged])),
+        f"{who}price": _mean_known([one.paid for one in judged]),
+        f"{who}delay ms": _mean_known([one.delay_ms for one in judged]),
         f"{who}evenness": float(np.mean([one.fairness for one in judged])),
     }
+
+
+def _mean_known(values: Sequence[float]) -> float:
+    """NaN where none is known: whole fleets tell of no callers."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan

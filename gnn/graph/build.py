@@ -14,7 +14,7 @@ import numpy as np
 
 from federation.snapshot import Links, MemberState, Snapshot, frozen
 from gnn.graph import network
-from gnn.graph.clusters import ClusterRows, cluster_rows, with_ages
+from gnn.graph.clusters import ClusterRows, renewed, with_ages
 from gnn.graph.features import TABLE, column, encode, width
 from gnn.graph.functions import Facts, call_edges, callers_by, told_columns
 from gnn.graph.network import aligned, from_callers, near_links, shortlist, unknown_links
@@ -68,10 +68,7 @@ class GraphBuilder:
 
     def build(self, snapshot: Snapshot, facts: Mapping[str, Facts]) -> Graph:
         """The graph of a snapshot; functions are those with facts, instances or calls, sorted by key."""
-        self._rows = {
-            one.name: kept if (kept := self._rows.get(one.name)) and kept.seen is one else cluster_rows(one)
-            for one in snapshot.clusters
-        }
+        self._rows = {one.name: renewed(one, self._rows.get(one.name)) for one in snapshot.clusters}
         names, still = self._named(snapshot, facts), self._still
         if still is None or not _holds(still, snapshot, facts, names):
             still = _stand_still(snapshot, facts, names)

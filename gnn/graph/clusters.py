@@ -6,7 +6,7 @@ are its last, so that a fleet of odd clusters has no more nodes in the graph tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +40,15 @@ class ClusterRows:
     free: FloatArray
 
 
+def renewed(cluster: Cluster, kept: ClusterRows | None) -> ClusterRows:
+    """The rows of a cluster, from those of an earlier look at it as far as they hold: a real member is a new value at
+    every look, since its ages move, and most often nothing else did.
+    """
+    if kept is None or not _alike(kept.seen, cluster):
+        return cluster_rows(cluster)
+    return kept if kept.seen is cluster else replace(kept, seen=cluster, stamps=_stamps(cluster))
+
+
 def cluster_rows(cluster: Cluster) -> ClusterRows:
     """All raw columns of one cluster."""
     nodes = cluster.nodes
@@ -47,11 +56,10 @@ def cluster_rows(cluster: Cluster) -> ClusterRows:
     cores = pools[:, 0] * pools[:, 1]
     counts = [(one.wanted, one.existing, one.ready, one.pending) for one in cluster.running.values()]
     running = np.array(counts, np.float64).reshape(-1, 4)
-    stamps = (cluster.ages.answer, cluster.ages.nodes, cluster.ages.metrics)
     return ClusterRows(
         seen=cluster,
         row=_row(cluster, running),
-        stamps=np.array(stamps, np.float64),
+        stamps=_stamps(cluster),
         pools=pools,
         pool_names=tuple(f"{cluster.name}/{rank}" for rank in range(len(pools))),
         pool_share=cores / max(float(cores.sum()), 1e-9),
@@ -66,6 +74,22 @@ def with_ages(rows: FloatArray, stamps: FloatArray, at: float) -> FloatArray:
     out = rows.copy()
     out[:, _AGES_AT] = np.maximum(at - stamps, 0.0)
     return out
+
+
+def _alike(one: Cluster, other: Cluster) -> bool:
+    """Whether all that rows are made of is the same, ages apart. Nodes and what runs are the same objects where an
+    informer saw no change of them.
+    """
+    return one is other or (
+        one.nodes is other.nodes
+        and one.running is other.running
+        and (one.state, one.price, one.start_s, one.headroom, one.quotas)
+        == (other.state, other.price, other.start_s, other.headroom, other.quotas)
+    )
+
+
+def _stamps(cluster: Cluster) -> FloatArray:
+    return np.array((cluster.ages.answer, cluster.ages.nodes, cluster.ages.metrics), np.float64)
 
 
 def _row(cluster: Cluster, running: FloatArray) -> FloatArray:

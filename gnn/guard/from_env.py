@@ -8,11 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.guard.features import pooled
 from gnn.guard.fit import Stream
 from gnn.observation import Observation
+from prewarm.domain import FloatArray
 
 Act = Callable[[Observation], NDArray[np.float32]]
+Row = Callable[[Observation], FloatArray]
+"""What the guard looks at of an observation."""
 
 
 class World(Protocol):
@@ -27,14 +29,14 @@ class World(Protocol):
         ...
 
 
-def stream(world: World, act: Act, seed: int, *, step_s: float) -> Stream:
+def stream(world: World, act: Act, row: Row, seed: int, *, step_s: float) -> Stream:
     """One episode, its questions so many seconds apart."""
     rows, told = [], []
     seen, _ = world.reset(seed=seed)
     over = False
     while not over:
         action = act(seen)
-        rows.append(pooled(seen))
+        rows.append(row(seen))
         told.append(answer_row(action))
         seen, _, ended, cut, _ = world.step(action)
         over = ended or cut
@@ -42,13 +44,18 @@ def stream(world: World, act: Act, seed: int, *, step_s: float) -> Stream:
 
 
 def streams(
-    world: World, act: Act, seeds: Sequence[int], *, step_s: float, progress: Callable[[float, str], None]
+    world: World,
+    act: Act,
+    row: Row,
+    runs: Sequence[tuple[int, float]],
+    *,
+    progress: Callable[[float, str], None],
 ) -> list[Stream]:
-    """One run a seed."""
+    """One run each of a seed, its questions so many seconds apart."""
     found = []
-    for number, seed in enumerate(seeds):
-        progress(number / len(seeds), f"run {number + 1} of {len(seeds)}")
-        found.append(stream(world, act, seed, step_s=step_s))
+    for number, (seed, step_s) in enumerate(runs):
+        progress(number / len(runs), f"run {number + 1} of {len(runs)}")
+        found.append(stream(world, act, row, seed, step_s=step_s))
     return found
 
 

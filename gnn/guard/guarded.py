@@ -15,14 +15,14 @@ import numpy as np
 
 from federation.desk.learned import Allowed
 from federation.placement.factors.weighing import rule_weights
-from federation.placement.scorer import FACTORS, Declined, Question, Weighing
+from federation.placement.scorer import Declined, Question, Weighing
 from federation.snapshot import Snapshot
 from gnn.forms import Form
+from gnn.guard.asked import row, row_names
 from gnn.guard.book import Book
 from gnn.guard.detector import Detector
-from gnn.guard.features import names, pooled
 from gnn.guard.trial import Standing
-from gnn.guard.watch import Reading, Watch, begin, reason, seen
+from gnn.guard.watch import Reading, Watch, begin, in_words, reason, seen
 from gnn.observation import Observation
 from prewarm.loop.tick import place_of
 from prewarm.settings import PlacementPolicy
@@ -32,6 +32,8 @@ CALM_S = 600.0
 CALM_LEVEL = 0.8
 LOOKED_EVERY_S = 1.0
 """Where it decides nothing and has nothing to compare, it still looks at the world this often."""
+MOST_GAP_S = 10.0
+"""A pause counts as no more than this in the running means, so that no single question is the whole of one."""
 NO_DETECTOR = "no detector ships with these weights, so it is only compared"
 
 
@@ -108,7 +110,8 @@ class Guarded:
         self.watchers: list[Told] = []
         self._policy = policy
         self._watch: Watch | None = None
-        self._names = names(FACTORS)
+        self._looked: float | None = None
+        self._names = row_names()
 
     def weigh(self, question: Question) -> Weighing | Declined:
         """The learned answer where it may decide, else why the rule does."""
@@ -121,7 +124,7 @@ class Guarded:
         sight = self.scorer.look(question)
         if isinstance(sight, Declined):
             return self._refuse(_kind(sight.why), sight.why)
-        if (strange := self.look_out(pooled(sight), question.now)) is not None:
+        if (strange := self.look_out(row(sight), question.now)) is not None:
             return self._refuse("out of distribution", strange)
         answer = self.scorer.judge(sight)
         if isinstance(answer, Declined):
@@ -134,11 +137,14 @@ class Guarded:
         self._tell("used", "")
         return answer
 
-    def look_out(self, row: np.ndarray[tuple[int], np.dtype[np.float64]], now: float) -> str | None:
+    def look_out(self, looked: np.ndarray[tuple[int], np.dtype[np.float64]], now: float) -> str | None:
         """Take in what the world looks like; why the rule must decide now, None where it need not."""
         if self.detector is None:
             return None
-        self._watch, self.reading = seen(self.detector, self._watch or begin(self.detector, now), row, now)
+        watch = self._watch or begin(self.detector, 0.0)
+        gap_s = now - (now if self._looked is None else self._looked)
+        self._looked = now
+        self._watch, self.reading = seen(self.detector, watch, looked, watch.at + min(max(gap_s, 0.0), MOST_GAP_S))
         if self.reading.alarms:
             why = reason(self.reading, self._names)
             first = self.alarm is None
@@ -154,6 +160,10 @@ class Guarded:
             self.alarm = None
             return None
         return f"out of distribution until all is calm for {CALM_S:.0f} s: {self.alarm.why}"
+
+    def outstanding(self) -> str | None:
+        """What stands out most of what was seen last, None before anything was."""
+        return None if self.reading is None else in_words(self.reading, self._names)
 
     def share_of(self, namespace: str) -> float:
         """Of a namespace's workloads, those that the learned scorer decides now."""
@@ -175,7 +185,7 @@ class Guarded:
         return place_of(key) < self.share_of(key.partition("/")[0])
 
     def _curious(self, now: float) -> bool:
-        return self.detector is not None and (self._watch is None or now - self._watch.at >= LOOKED_EVERY_S)
+        return self.detector is not None and (self._looked is None or now - self._looked >= LOOKED_EVERY_S)
 
     def _rule(self) -> Weighing:
         policy = self._policy()

@@ -156,7 +156,7 @@ class Served:
 
 def _guard_json(guard: Guarded) -> dict[str, Any]:
     if guard.detector is None:
-        return {"state": "none", "since": None, "why": None, "level": None, "false_alarms": None}
+        return {"state": "none", "since": None, "why": None, "level": None, "outstanding": None, "false_alarms": None}
     level = None if guard.reading is None or not math.isfinite(guard.reading.level) else guard.reading.level
     alarm = guard.alarm
     return {
@@ -164,6 +164,7 @@ def _guard_json(guard: Guarded) -> dict[str, Any]:
         "since": None if alarm is None else rfc3339(alarm.since),
         "why": None if alarm is None else alarm.why,
         "level": level,
+        "outstanding": guard.outstanding(),
         "false_alarms": float(guard.detector.rate),
     }
 

@@ -67,5 +67,10 @@ def seen(detector: Detector, watch: Watch, row: FloatArray, at: float) -> tuple[
 
 def reason(reading: Reading, names: tuple[str, ...]) -> str:
     """An alarm in words."""
+    return f"out of distribution: {in_words(reading, names)}"
+
+
+def in_words(reading: Reading, names: tuple[str, ...]) -> str:
+    """What is farthest from the usual, and how far, whether it alarms or not."""
     told = ", ".join(f"{names[at]} {off:+.1f} spreads" for at, off in reading.columns if at < len(names))
-    return f"out of distribution: {reading.what} at {reading.level:.2f} of its limit ({told or 'no column stands out'})"
+    return f"{reading.what} at {reading.level:.2f} of its limit ({told or 'no column stands out'})"

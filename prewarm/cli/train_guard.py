@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 FROM = 30_000
 """Seeds of runs: training ones, beyond those that a policy is usually trained on."""
-EVENT_S = 1.0
+EVENTS_S = (0.1, 10.0)
+"""Seconds between two questions of a run in `fleet`, drawn by its logarithm: what a mean remembers differs with it. The
+service takes a longer pause for the longest of these.
+"""
 
 
 @click.command(epilog="Example: prewarm train guard --task fleet --runs 300 --install")
@@ -71,6 +74,7 @@ def _settings(name: str) -> Fit:
 
 def _fleet(runs: int, seed: int, progress: Callable[[float, str], None]) -> list[Stream]:
     from gnn.fleet.env import FleetEnv
+    from gnn.guard.asked import row
     from gnn.guard.from_env import streams
     from gnn.student import read_student
 
@@ -78,8 +82,11 @@ def _fleet(runs: int, seed: int, progress: Callable[[float, str], None]) -> list
     if not path.exists():
         raise InputError(f"{path}: there are no weights to guard; train placement --task fleet --install first")
     student = read_student(path)
-    seeds = range(FROM + 1_000 * seed, FROM + 1_000 * seed + runs)
-    return streams(FleetEnv(student.shape.rule, seeds[0]), student.act, seeds, step_s=EVENT_S, progress=progress)
+    first = FROM + 1_000 * seed
+    least, most = EVENTS_S
+    steps_s = least * (most / least) ** np.random.default_rng([seed, FROM]).random(runs)
+    apart = list(zip(range(first, first + runs), steps_s.tolist(), strict=True))
+    return streams(FleetEnv(student.shape.rule, first), student.act, row, apart, progress=progress)
 
 
 def _published(runs: int, seed: int, progress: Callable[[float, str], None]) -> list[Stream]:

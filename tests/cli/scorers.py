@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from federation.placement.scorer import FACTORS
 from gnn.bench.drawn import drawn_shape, drawn_weights
+from gnn.guard.asked import row_names
 from gnn.guard.detector import write_detector
-from gnn.guard.features import names
 from gnn.guard.fit import Fit, Stream, fit
 from gnn.student import write_student
 
@@ -29,7 +28,7 @@ def environment(folder: Path, *, detector: bool = True, scorer: str = "drawn") -
     write_student(weights, shape, drawn_weights(shape, np.random.default_rng(0)))
     if detector:
         rng = np.random.default_rng(0)
-        rows = [rng.uniform(-50.0, 50.0, (3, len(names(FACTORS)))) for _ in range(30)]
+        rows = [rng.uniform(-50.0, 50.0, (3, len(row_names()))) for _ in range(30)]
         streams = [Stream(np.arange(3.0), one, np.zeros((3, 1))) for one in rows]
         write_detector(folder / "guard-drawn.npz", fit(streams, rng, Fit(rate=0.05)))
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from federation.placement.workload import Caller, GpuNeed
-from federation.snapshot import Links, MemberState, Snapshot, Taint
+from federation.snapshot import Ages, Headroom, Links, MemberState, Quota, Snapshot, Taint
 from gnn.graph.build import GraphBuilder
-from gnn.graph.clusters import POOLS, cluster_rows
+from gnn.graph.clusters import POOLS, cluster_rows, renewed
 from gnn.graph.exchange import as_hetero, as_networkx, from_networkx
 from gnn.graph.features import HELD_AT, TABLE, Shape, column, encode, width
 from gnn.graph.functions import Facts, facts_of
@@ -244,6 +245,31 @@ def test_ages_grow_although_nothing_changed() -> None:
     old = builder.build(replace(snapshot, at=NOW + 600.0), _FACTS)
     assert told(young, "cluster", "a", "nodes_age") == 0.0
     assert told(old, "cluster", "a", "nodes_age") == pytest.approx(logged(600.0, 3600.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "anew"),
+    [
+        ({"ages": Ages(NOW - 1.0, NOW - 2.0, NOW, NOW, NOW - 3.0), "since": NOW, "notes": ("a note",)}, False),
+        ({"price": 2.0}, True),
+        ({"start_s": 4.0}, True),
+        ({"state": MemberState.SLOW}, True),
+        ({"headroom": Headroom(2, {"cpu": 4_000}, 60.0)}, True),
+        ({"quotas": (Quota("shop", "team", {"pods": 10}, {"pods": 3}),)}, True),
+        ({"running": {}}, True),
+    ],
+)
+def test_a_member_of_which_only_the_ages_are_new_is_not_read_again(change: dict[str, Any], anew: bool) -> None:
+    one = _two().clusters[0]
+    kept = renewed(one, None)
+    assert renewed(one, kept) is kept
+    other = replace(one, **change)
+    now, read = renewed(other, kept), cluster_rows(other)
+    assert (now.pools is not kept.pools) == anew
+    assert now.seen is other
+    assert now.stamps.tolist() == read.stamps.tolist()
+    assert np.array_equal(now.row, read.row, equal_nan=True)
+    assert now.keys == read.keys
 
 
 def test_a_changed_cluster_among_a_hundred_costs_little() -> None:

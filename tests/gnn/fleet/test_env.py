@@ -94,19 +94,19 @@ def test_a_lesson_as_scores_orders_the_clusters_as_the_lesson_in_weights(form: F
 
 
 def test_a_residual_of_zero_is_the_rule_and_a_flat_score_is_not() -> None:
-    placed = {}
-    for form in (Form.RESIDUAL, Form.DIRECT):
-        env = FleetEnv(TUNED, 10_001, form=form)
-        seen, _ = env.reset(seed=10_001)
-        over, rewards = False, []
-        while not over:
-            seen, reward, ended, cut, _ = env.step(zero(form, len(FACTORS), seen))
-            rewards.append(reward)
-            over = ended or cut
-        placed[form] = rewards
-    assert placed[Form.RESIDUAL] == pytest.approx([0.0] * len(placed[Form.RESIDUAL]))
-    assert float(np.mean(placed[Form.DIRECT])) < -0.2
+    rewards: dict[Form, list[float]] = {Form.RESIDUAL: [], Form.DIRECT: []}
+    for form, found in rewards.items():
+        for seed in range(10_001, 10_007):
+            env = FleetEnv(TUNED, seed, form=form)
+            seen, _ = env.reset(seed=seed)
+            over = False
+            while not over:
+                seen, reward, ended, cut, _ = env.step(zero(form, len(FACTORS), seen))
+                found.append(reward)
+                over = ended or cut
+    assert rewards[Form.RESIDUAL] == pytest.approx([0.0] * len(rewards[Form.RESIDUAL]))
+    assert float(np.mean(rewards[Form.DIRECT])) < -0.1
 
 
 def test_the_teacher_is_better_than_the_rule() -> None:
-    assert FleetTask().by_teacher([500]) > 0.005
+    assert FleetTask().by_teacher([500, 501, 502]) > 0.005

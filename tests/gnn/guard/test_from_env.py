@@ -43,11 +43,11 @@ def test_each_episode_is_a_run_with_its_rows_and_answers() -> None:
     found = streams(
         world,
         lambda seen: np.array([[seen["ask/values"].max(), -1.0]], np.float32),
-        [4, 9],
-        step_s=2.0,
+        pooled,
+        [(4, 2.0), (9, 0.5)],
         progress=lambda part, _: said.append(part),
     )
-    assert [one.at.tolist() for one in found] == [[0.0, 2.0, 4.0]] * 2
+    assert [one.at.tolist() for one in found] == [[0.0, 2.0, 4.0], [0.0, 0.5, 1.0]]
     assert found[1].rows[2].tolist() == pooled(some_observation(902)).tolist()
     assert found[0].told[1].tolist() == pytest.approx(answer_row(world.actions[1]).tolist())
     assert said == [0.0, 0.5]

@@ -13,11 +13,11 @@ from federation.placement.pipeline import place
 from federation.placement.scorer import FACTORS, Declined, Question, Weighing
 from federation.placement.terms import Terms
 from federation.snapshot import Snapshot
+from gnn.guard.asked import row
 from gnn.guard.book import LAG_S
 from gnn.guard.detector import Detector
-from gnn.guard.features import pooled
 from gnn.guard.fit import Fit, Stream, fit
-from gnn.guard.guarded import CALM_S, NO_DETECTOR, Guarded
+from gnn.guard.guarded import CALM_S, MOST_GAP_S, NO_DETECTOR, Guarded
 from gnn.guard.trial import Standing
 from gnn.observation import Observation
 from gnn.scorer import LearnedScorer
@@ -59,7 +59,7 @@ def detector() -> Detector:
         for at in range(4):
             seen = look(question_of(shop(100 * run + at), some_workload(f"shop/w{at}", 6)))
             assert not isinstance(seen, Declined)
-            rows.append(pooled(seen))
+            rows.append(row(seen))
         streams.append(Stream(np.arange(4.0), np.array(rows), np.zeros((4, 1))))
     return fit(streams, np.random.default_rng(0), Fit(rate=0.05))
 
@@ -208,6 +208,21 @@ def test_a_late_scorer_leaves_it_to_the_rule_and_is_counted(detector: Detector) 
     assert why is not None
     assert why.startswith("over the deadline of 10 ms")
     assert guard.tally.declined == {"over the deadline": 1}
+
+
+def test_a_long_pause_does_not_make_one_question_all_that_is_remembered(detector: Detector) -> None:
+    def level_after(pause_s: float) -> float:
+        guard, usual = guard_of(detector), detector.centre
+        odd = usual + 2.0 * detector.scale
+        for at in range(5):
+            guard.look_out(usual, float(at))
+        guard.look_out(odd, 4.0 + pause_s)
+        guard.look_out(usual, 5.0 + pause_s)
+        assert guard.reading is not None
+        return guard.reading.level
+
+    assert level_after(2.0) < level_after(MOST_GAP_S)
+    assert level_after(3_600.0) == pytest.approx(level_after(MOST_GAP_S))
 
 
 def test_shares_are_of_workloads_and_stay_with_them(detector: Detector) -> None:

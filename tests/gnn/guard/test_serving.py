@@ -12,10 +12,9 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from federation.desk.learned import Allowed
-from federation.placement.scorer import FACTORS
+from gnn.guard.asked import row_names
 from gnn.guard.book import LAG_S
 from gnn.guard.detector import Detector
-from gnn.guard.features import names
 from gnn.guard.fit import Fit, Stream, fit
 from gnn.guard.guarded import Guarded
 from gnn.guard.serving import Served
@@ -38,7 +37,7 @@ def anything_goes() -> Detector:
     """A detector that was shown every kind of row of the right width."""
     rng = np.random.default_rng(0)
     streams = [
-        Stream(np.arange(3.0), rng.uniform(-50.0, 50.0, (3, len(names(FACTORS)))), np.zeros((3, 1))) for _ in range(30)
+        Stream(np.arange(3.0), rng.uniform(-50.0, 50.0, (3, len(row_names()))), np.zeros((3, 1))) for _ in range(30)
     ]
     return fit(streams, rng, Fit(rate=0.05))
 
@@ -76,6 +75,7 @@ async def test_a_decision_in_shadow_is_told_and_counted(tmp_path: Path, ground: 
         assert told["decisions"] == {"used": 0, "shadowed": 1, "declined": {}}
         assert told["guard"]["state"] == "calm"
         assert 0 <= told["guard"]["level"] < 1
+        assert " of its limit (" in told["guard"]["outstanding"]
         assert told["took_ms"] == {"p50": 0.0, "p99": 0.0}
         assert b'prewarm_scorer_decisions_total{became="shadowed",why=""} 1.0' in generate_latest(registry)
 
