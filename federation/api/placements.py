@@ -166,8 +166,7 @@ async def _hold(desk: FleetDesk, placement: Placement) -> None:
 
 async def _watch(desk: FleetDesk, manifest: Manifest, *, limit_s: float) -> None:
     """Have the names of what it needs watched, and wait a little for the first lists."""
-    kinds = frozenset(kind.partition(":")[0] for kind, names in manifest.workload.needs.items() if names)
-    await desk.view.watch(kinds, min(_WATCHED_S, limit_s / 2))
+    await desk.view.watch(manifest.workload.kinds_needed, min(_WATCHED_S, limit_s / 2))
 
 
 def _manifest(asked: PlacementIn) -> Manifest:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from federation.placement.reserve.book import EMPTY, reserve
 from federation.placement.terms import Terms
 from federation.placement.workload import Workload
 from federation.snapshot import Snapshot
-from prewarm.domain import Mode
+from prewarm.domain import InputError, Mode
 from prewarm.loop.fleet import Fleet
 from prewarm.settings import Link
 from prewarm.store.people import Stamp
@@ -150,6 +151,15 @@ class FleetDesk:
         book = reserve(EMPTY, await self.records.promised(self.now()))
         self.placer = Placer(self.placer.snapshot, book=book, homes=homes, moves=moves)
         self.view.told(self.said, self.links)
+        await self.view.watch(self._kinds_needed(), 0.0)
+
+    def _kinds_needed(self) -> frozenset[str]:
+        """Of everything that is kept placed; what cannot be read any more is for the minder to tell."""
+        found: set[str] = set()
+        for one in self.placed.values():
+            with suppress(InputError):
+                found |= one.manifest.workload.kinds_needed
+        return frozenset(found)
 
     async def say(self, cluster: str, said: Said) -> None:
         """Take a cluster out of use."""

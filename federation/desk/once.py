@@ -110,9 +110,9 @@ async def place_once(places: Places, settings: Settings, environ: Mapping[str, s
 
 async def _look(fleet: LiveFleet, settings: Settings, bundle: Bundle, wish: Wish) -> None:
     """Have every member listed, with the names of what the workloads need."""
-    kinds = {kind.partition(":")[0] for one in bundle.manifests for kind, names in one.workload.needs.items() if names}
+    kinds: frozenset[str] = frozenset().union(*(one.workload.kinds_needed for one in bundle.manifests))
     await fleet.settled(wish.wait_s)
-    await WatchedView(fleet, settings).watch(frozenset(kinds), _NAMES_S)
+    await WatchedView(fleet, settings).watch(kinds, _NAMES_S)
     if not fleet.snapshot(time.time()).clusters:
         raise InputError("fleet: has no members; name a kubeconfig with --kubeconfig")
 

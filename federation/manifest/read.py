@@ -7,6 +7,7 @@ the Job's parallelism, or the Service's floor; a Service that may scale to zero 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ AUTOSCALING = "autoscaling.knative.dev"
 QUEUE_CPU_MILLI = 25
 """What Knative's queue-proxy asks for beside each instance (config-deployment, queue-sidecar-cpu-request)."""
 _QUEUE = "queue.sidecar.serving.knative.dev"
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
 _GROUP_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
 
@@ -111,11 +114,21 @@ def _named(body: Json, place: str, namespace: str) -> Json:
     meta = table(body, "metadata", place)
     if meta.get("generateName") and not meta.get("name"):
         raise InputError(f"{place}.metadata.name: is required; generateName gives a new object each time")
-    name = text(meta, "name", f"{place}.metadata")
+    name = _checked(text(meta, "name", f"{place}.metadata"), f"{place}.metadata.name")
     if body["kind"] == "Namespace":
         return {**body, "metadata": {**meta, "name": name}}
     space = text(meta, "namespace", f"{place}.metadata", default=namespace) or namespace
+    _checked(space, f"{place}.metadata.namespace")
     return {**body, "metadata": {**meta, "name": name, "namespace": space}}
+
+
+def _checked(name: str, place: str) -> str:
+    """A name as the API server takes it; another could mean another path there (`..`)."""
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise InputError(
+            f"{place}: must be at most {_LONGEST_NAME} lower-case letters, digits, '-' and '.', is {name[:80]!r}"
+        )
+    return name
 
 
 def _template(body: Json, place: str) -> tuple[Json, str]:

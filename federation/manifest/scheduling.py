@@ -15,6 +15,7 @@ from federation.placement.fleet.selectors import satisfies_all
 from federation.snapshot import HOSTNAME_LABEL
 from prewarm.domain import InputError
 
+OS_LABEL = "kubernetes.io/os"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _USUAL_SCHEDULER = "default-scheduler"
 
@@ -65,6 +66,9 @@ def _unseen(pod: Json, labels: Mapping[str, str], namespace: str, place: str) ->
     scheduler = text(pod, "schedulerName", place, default="")
     if scheduler not in ("", _USUAL_SCHEDULER):
         yield f"schedulerName {scheduler}: whether it runs there, and by which rules, is not known"
+    system = text(table(pod, "os", place), "name", f"{place}.os", default="linux")
+    if system != "linux" and OS_LABEL not in table(pod, "nodeSelector", place):
+        yield f"os {system}: no node is chosen by it; use nodeSelector {OS_LABEL}"
     runtime = text(pod, "runtimeClassName", place, default="")
     if runtime:
         yield f"runtimeClassName {runtime}: whether it exists there is not known"

@@ -124,6 +124,12 @@ class Workload:
     """What may keep its instances from running that placement does not judge, in sentences."""
 
     @property
+    def kinds_needed(self) -> frozenset[str]:
+        """Kinds of which the names must be known to tell whether what it needs is there."""
+        kinds = {kind.partition(":")[0] for kind, names in self.needs.items() if names}
+        return frozenset(kinds | ({"priorityclass"} if self.priority_class else set()))
+
+    @property
     def namespace(self) -> str:
         """The part of the key before the slash."""
         return self.key.partition("/")[0]

@@ -115,6 +115,21 @@ def test_what_it_needs_is_missed_or_copied(fleet: Fleet, namespace: str, run: Ru
     assert fleet["eu"].kubectl.items("configmaps", "-n", namespace, "--field-selector=metadata.name=settings")
 
 
+def test_a_priority_class_that_a_cluster_lacks_keeps_it_out(
+    fleet: Fleet, namespace: str, run: Run, tmp_path: Path
+) -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": namespace}, "value": 7}
+    fleet["us"].kubectl.apply([high])
+    body = deployment(f"{namespace}/shop", 2)
+    body["spec"]["template"]["spec"]["priorityClassName"] = namespace
+    (tmp_path / "shop.yaml").write_text(yaml.safe_dump(body))
+    code, told, _ = run("place", "-f", "shop.yaml", "--kubeconfig", str(fleet.kubeconfig()), "--json")
+    (answer,) = json.loads(told)
+    assert (code, answer["unplaced"], {one["cluster"] for one in answer["placements"]}) == (0, 0, {"us"}), answer
+    said = {(one["cluster"], one["reason"]) for one in answer["filtered"]}
+    assert said == {("ap", f"no priorityclass {namespace}"), ("eu", f"no priorityclass {namespace}")}
+
+
 def test_calls_follow_the_placement_through_a_gateway(fleet: Fleet, namespace: str, run: Run, tmp_path: Path) -> None:
     eu = fleet["eu"].kubectl
     eu.apply(yaml.safe_load(file.read_text()) for file in require().manifests("gateway"))

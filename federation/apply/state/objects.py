@@ -42,6 +42,7 @@ RESOURCES = {
 }
 """Plural by (apiVersion, kind), in the order in which they are made: what is referred to comes first."""
 _ORDER = {key: place for place, key in enumerate(RESOURCES)}
+_UP = frozenset({".", ".."})
 CLUSTER_WIDE = frozenset({"Namespace"})
 WORKLOAD_KINDS = {
     "deployment": ("apps/v1", "Deployment"),
@@ -60,7 +61,9 @@ def ref_of(body: Json) -> Ref:
 
 
 def path_of(ref: Ref) -> str:
-    """Its path in the API."""
+    """Its path in the API; InputError where its name would lead elsewhere."""
+    if ref.name in _UP or ref.namespace in _UP or "/" in ref.name + ref.namespace:
+        raise InputError(f"{ref}: is no name of an object")
     return f"{collection_of(ref.api_version, ref.kind, ref.namespace)}/{ref.name}"
 
 

@@ -69,7 +69,9 @@ class Holding:
     @property
     def known_names(self) -> dict[str, Names]:
         """Names by kind, of the kinds that were listed."""
-        return {kind: names for kind, names in self.names.items() if self.seen_at(f"{kind}s") is not None}
+        return {
+            kind: names for kind, names in self.names.items() if self.seen_at(resource.NAMES[kind].name) is not None
+        }
 
     def _reflect(
         self, kept: resource.Resource[Kept], changed: Callable[[str, Kept | None, Kept | None], None]

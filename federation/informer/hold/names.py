@@ -10,6 +10,9 @@ from collections.abc import Mapping
 
 from federation.snapshot import frozen
 
+CLUSTER_WIDE = frozenset({"namespace", "priorityclass"})
+"""Kinds that are in no namespace."""
+
 
 class Names:
     """Names of one kind, by namespace ("" for kinds without)."""
@@ -43,15 +46,13 @@ class Names:
 
 
 def present(kinds: Mapping[str, Names]) -> Mapping[str, frozenset[str]] | None:
-    """By "kind" for namespaces, "kind:namespace" for the rest; None where nothing is watched."""
+    """By "kind" for what is in no namespace, "kind:namespace" for the rest; None where nothing is watched."""
     if not kinds:
         return None
-    found: dict[str, frozenset[str]] = {}
-    namespaces: frozenset[str] = frozenset().union(*(names.namespaces for names in kinds.values()))
-    if "namespace" in kinds:
-        found["namespace"] = kinds["namespace"].of("")
-        namespaces = namespaces.union(found["namespace"]).difference({""})
+    found = {kind: names.of("") for kind, names in kinds.items() if kind in CLUSTER_WIDE}
+    namespaces = frozenset().union(*(names.namespaces for names in kinds.values()), found.get("namespace", ()))
+    namespaces = namespaces.difference({""})
     for kind, names in kinds.items():
-        if kind != "namespace":
+        if kind not in CLUSTER_WIDE:
             found.update({f"{kind}:{namespace}": names.of(namespace) for namespace in namespaces})
     return frozen(found)

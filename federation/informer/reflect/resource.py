@@ -54,5 +54,9 @@ SERVICES: Resource[WorkloadFacts] = Resource("services", "/apis/serving.knative.
 NAMES: dict[str, Resource[bool]] = {
     kind: Resource(f"{kind}s", f"/api/v1/{kind}s", read_name, names_only=True)
     for kind in ("namespace", "configmap", "secret", "serviceaccount", "persistentvolumeclaim")
+} | {
+    "priorityclass": Resource(
+        "priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses", read_name, names_only=True
+    )
 }
 """By kind, as `Cluster.present` spells it."""

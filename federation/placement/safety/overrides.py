@@ -40,7 +40,7 @@ def bounds_of(
             _everywhere(one, least, most, before)
         elif one.cluster in names:
             _in_cluster(one, names.index(one.cluster), least, most, before)
-    return Bounds(least, np.maximum(most, least), total, fixed, tuple(_words(one) for one in found))
+    return Bounds(least, np.maximum(most, least), total, fixed, tuple(_words(one, names) for one in found))
 
 
 def _total(one: Override, total: int, before: IntArray) -> int:
@@ -86,7 +86,8 @@ def _in_cluster(one: Override, at: int, least: IntArray, most: IntArray, before:
             least[at] = max(least[at], before[at])
 
 
-def _words(one: Override) -> str:
+def _words(one: Override, names: tuple[str, ...]) -> str:
     where = f" in {one.cluster}" if one.cluster else ""
     value = f" {one.value}" if one.value is not None else ""
-    return f"{one.action.value}{value}{where} by {one.owner}: {one.reason}"
+    nobody = "" if one.cluster is None or one.cluster in names else f" (no cluster is called {one.cluster})"
+    return f"{one.action.value}{value}{where} by {one.owner}: {one.reason}{nobody}"

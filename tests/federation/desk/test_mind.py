@@ -271,3 +271,13 @@ async def test_rounds_go_on_after_one_that_failed_and_begin_with_what_a_crash_le
         assert settled[0] == 1
         assert "placements as before: no disk" in caplog.text
         assert "RuntimeError: no view" in caplog.text
+
+
+async def test_what_kept_workloads_need_is_watched_again_after_a_restart(tmp_path: Path, ground: Ground) -> None:
+    body = manifest()
+    body["spec"]["template"]["spec"] |= {"serviceAccountName": "shop", "priorityClassName": "high"}
+    async with standing(tmp_path, ground) as at:
+        await at.place(body)
+    ground.watched.clear()
+    async with standing(tmp_path, ground):
+        assert ground.watched == [frozenset({"namespace", "serviceaccount", "priorityclass"})]

@@ -120,7 +120,9 @@ def names_of(*keys: str) -> Names:
 
 def test_names_are_told_by_kind_and_namespace() -> None:
     kinds = {"namespace": names_of("shop", "empty"), "configmap": names_of("shop/a", "shop/b")}
+    kinds["priorityclass"] = names_of("high")
     assert present(kinds) == {
+        "priorityclass": {"high"},
         "namespace": {"shop", "empty"},
         "configmap:shop": {"a", "b"},
         "configmap:empty": frozenset(),

@@ -312,7 +312,7 @@ def test_an_object_without_any_kind_is_refused_too() -> None:
         ({"metadata": {}}, "file.metadata.name: must be a text, is absent"),
         ({"metadata": {"generateName": "x-"}}, "file.metadata.name: is required; generateName"),
         ({"metadata": {"name": "x"}}, "file.spec.template.spec.containers: must not be empty"),
-        ({"metadata": {"name": "a/b"}}, "must be namespace/name"),
+        ({"metadata": {"name": "a/b"}}, "metadata.name: must be at most 253"),
         (
             {"metadata": {"name": "x"}, "spec": {"replicas": -1, "template": {"spec": {"containers": [{}]}}}},
             "from 0 to 100000",

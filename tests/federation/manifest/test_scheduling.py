@@ -89,6 +89,7 @@ def test_a_port_of_the_host_is_one_a_node() -> None:
             {"schedulerName": "volcano"},
             "schedulerName volcano: whether it runs there, and by which rules, is not known",
         ),
+        ({"os": {"name": "windows"}}, "os windows: no node is chosen by it; use nodeSelector kubernetes.io/os"),
         ({"runtimeClassName": "gvisor"}, "runtimeClassName gvisor: whether it exists there is not known"),
         (
             {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},

@@ -70,3 +70,10 @@ def test_the_answer_names_who_said_what() -> None:
     made = place(fleet(a), workload(KEY, 6, asks={"cpu": "1"}), terms=terms, now=NOW)
     assert made.replicas == 8
     assert [one.text for one in made.reasons if one.factor == "override"] == ["floor 8 by team: because"]
+
+
+def test_a_word_about_a_cluster_that_nobody_knows_says_so() -> None:
+    terms = Terms(overrides=(word(Action.PIN, 3, "nowhere"),))
+    made = place(fleet(cluster("a").nodes(cpu="20", memory="64Gi")), workload(KEY, 6), terms=terms, now=NOW)
+    said = "pin 3 in nowhere by team: because (no cluster is called nowhere)"
+    assert [one.text for one in made.reasons if one.factor == "override"] == [said]
