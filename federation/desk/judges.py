@@ -17,8 +17,8 @@ from prewarm.domain import FloatArray
 from prewarm.forecast.pool import FitPool
 
 log = logging.getLogger("federation.desk")
-MUCH = 4_096
-"""Judgements (a state for a shape, by one measure) that are worth a process: some 50 ms."""
+MUCH = 1_024
+"""Judgements (a state for a shape, by one measure) that are worth a process: some 100 ms where room is foreseen."""
 AT_A_TIME_APART = 4_096
 """The same in one piece of its work: long enough that asking costs little, short enough to be used soon."""
 MOST_PIECES = 200
