@@ -23,6 +23,8 @@ GIB = 1 << 30
 LEAST_CLUSTERS, MOST_CLUSTERS = 2, 32
 LEAST_NODES, MOST_NODES = 2, 24
 """Of a cluster, drawn by the logarithm."""
+BUSY, IDLE_BUSY, IDLE = (0.1, 0.6), (0.0, 0.05), 0.15
+"""What others have taken of a cluster, drawn within; of fleets that are as good as empty; and the share of these."""
 ALIKE, WITHIN = 0.3, 0.1
 """Share of fleets whose clusters all have as many nodes of one shape, and of those whose workloads are all about alike;
 these are drawn from such a part of what workloads may be.
@@ -105,7 +107,11 @@ def _fleet(like: Kind, rng: np.random.Generator) -> tuple[tuple[Cluster, ...], L
     delay = np.where(np.isnan(delay.T), np.nan, delay)
     prices = np.exp(like.spread * rng.standard_normal(many) - like.spread**2 / 2)
     same = _sizes(rng) if rng.random() < ALIKE else None
-    clusters = [_cluster(names[i], f"r{region_of[i]}", float(prices[i]), same or _sizes(rng), rng) for i in range(many)]
+    busy = rng.uniform(*(IDLE_BUSY if rng.random() < IDLE else BUSY), many)
+    clusters = [
+        _cluster(names[i], f"r{region_of[i]}", (float(prices[i]), float(busy[i])), same or _sizes(rng), rng)
+        for i in range(many)
+    ]
     return tuple(clusters), Links(names, delay, np.full((many, many), 1_000.0))
 
 
@@ -116,12 +122,14 @@ def _sizes(rng: np.random.Generator) -> list[tuple[int, int]]:
     return [_SHAPES[shapes[int(rng.random() < 0.3)]] for _ in range(nodes)]
 
 
-def _cluster(name: str, region: str, price: float, rows: list[tuple[int, int]], rng: np.random.Generator) -> Cluster:
+def _cluster(
+    name: str, region: str, price_busy: tuple[float, float], rows: list[tuple[int, int]], rng: np.random.Generator
+) -> Cluster:
+    price, busy = price_busy
     nodes = len(rows)
     allocatable = np.array([(cpu, gib * GIB, 110) for cpu, gib in rows], np.int64)
-    busy = float(rng.uniform(0.1, 0.6))
-    taken = rng.beta(4 * busy, 4 * (1 - busy), (nodes, 1)) * rng.uniform(0.8, 1.0, (nodes, 2))
-    requested = np.column_stack([(allocatable[:, :2] * taken).astype(np.int64), rng.integers(2, 20, nodes)])
+    taken = rng.beta(4 * busy + 1e-3, 4 * (1 - busy), (nodes, 1)) * rng.uniform(0.8, 1.0, (nodes, 2))
+    requested = np.column_stack([(allocatable[:, :2] * taken).astype(np.int64), rng.integers(0, 20, nodes)])
     whole = Nodes(
         resources=BASE_RESOURCES,
         classes=(_AMD,),

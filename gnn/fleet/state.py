@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from federation.placement.workload import Workload
-from federation.snapshot import CPU, PODS, Ages, Cluster, Nodes, Running, Snapshot, frozen
+from federation.snapshot import BASE_RESOURCES, CPU, PODS, Ages, Cluster, Running, Snapshot, frozen
 from gnn.fleet.draw import START, Episode
 from gnn.fleet.telemetry import open_nodes, with_node
 from prewarm.domain import FloatArray, IntArray
@@ -55,8 +55,12 @@ class FleetState:
 
     def loads_with(self, workload: Workload, more: IntArray) -> FloatArray:
         """The same with so many more instances of a workload in each cluster, (C,)."""
-        ask = np.array([workload.requests["cpu"], workload.requests["memory"]])
-        return _load(self._taken() + more[:, None] * ask[None, :], self._whole)
+        ask = _ask(workload)
+        whole = self._whole.copy()
+        for column in np.flatnonzero(more > 0).tolist():
+            added, shape = _nodes_needed(self.clusters[column], ask, int(more[column]))
+            whole[column] += added * shape[:PODS]
+        return _load(self._taken() + more[:, None] * ask[None, :PODS], whole)
 
     def _taken(self) -> FloatArray:
         return np.array([row @ one.nodes.requested[:, :PODS] for row, one in self._rows()], np.float64)
@@ -72,8 +76,7 @@ class FleetState:
 
     def put(self, workload: Workload, counts: IntArray) -> None:
         """A workload now has so many instances by cluster, (C,); they must fit."""
-        ask = np.array([workload.requests["cpu"], workload.requests["memory"], 1], np.int64)
-        self.set(workload.key, ask, counts)
+        self.set(workload.key, _ask(workload), counts)
 
     def set(self, key: str, ask: IntArray, counts: IntArray) -> None:
         """Bind what is new and let go of what is too much, where the count changed."""
@@ -97,25 +100,42 @@ class FleetState:
     def _roomy(self, column: int, ask: IntArray, more: int) -> Cluster:
         """The cluster, with as many nodes of its declared headroom as so many more instances need."""
         cluster = self.clusters[column]
-        while (declared := cluster.headroom) is not None and declared.nodes and _fits(cluster.nodes, ask) < more:
-            left = replace(declared, nodes=declared.nodes - 1)
-            self.clusters[column] = cluster = replace(cluster, nodes=with_node(cluster.nodes, declared), headroom=left)
-            self._open[column] = open_nodes(cluster.nodes)
-            self._whole[column] = self._open[column] @ cluster.nodes.allocatable[:, :PODS]
-            for held in self._on.values():
-                held[column] = np.append(held[column], 0)
+        added, _ = _nodes_needed(cluster, ask, more)
+        if not added or cluster.headroom is None:
+            return cluster
+        nodes = cluster.nodes
+        for _ in range(added):
+            nodes = with_node(nodes, cluster.headroom)
+        left = replace(cluster.headroom, nodes=cluster.headroom.nodes - added)
+        self.clusters[column] = cluster = replace(cluster, nodes=nodes, headroom=left)
+        self._open[column] = open_nodes(nodes)
+        self._whole[column] = self._open[column] @ nodes.allocatable[:, :PODS]
+        for held in self._on.values():
+            held[column] = np.append(held[column], np.zeros(added, np.int64))
         return cluster
+
+
+def _ask(workload: Workload) -> IntArray:
+    """What one instance takes of a node, (3,)."""
+    return np.array([workload.requests["cpu"], workload.requests["memory"], 1], np.int64)
+
+
+def _nodes_needed(cluster: Cluster, ask: IntArray, more: int) -> tuple[int, IntArray]:
+    """Nodes of the declared headroom without which so many more instances do not fit, and what each has, (3,)."""
+    declared = cluster.headroom
+    if declared is None:
+        return 0, np.zeros(3, np.int64)
+    shape = np.array([declared.allocatable[name] for name in BASE_RESOURCES], np.int64)
+    each = int((shape // np.maximum(ask, 1)).min())
+    missing = more - int(open_nodes(cluster.nodes) @ (cluster.nodes.free // np.maximum(ask, 1)).min(axis=1))
+    needed = -(-missing // each) if each and missing > 0 else 0
+    return min(needed, declared.nodes), shape
 
 
 def _aged(ages: Ages, passed_s: float) -> Ages:
     """What is told so much later: as old as at the beginning."""
     stamps = (ages.answer, ages.nodes, ages.pods, ages.quotas, ages.metrics)
     return Ages(*(None if stamp is None else stamp + passed_s for stamp in stamps))
-
-
-def _fits(nodes: Nodes, ask: IntArray) -> int:
-    """Instances that its nodes have room for."""
-    return int(open_nodes(nodes) @ (nodes.free // np.maximum(ask, 1)).min(axis=1))
 
 
 def _load(taken: FloatArray, whole: FloatArray) -> FloatArray:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 FROM = 30_000
 """Seeds of runs: training ones, beyond those that a policy is usually trained on."""
-EVENTS_S = (0.1, 10.0)
-"""Seconds between two questions of a run in `fleet`, drawn by its logarithm: what a mean remembers differs with it. The
-service takes a longer pause for the longest of these.
+EVENTS_S = (2.0, 10.0)
+"""Seconds between two questions of a run in `fleet`, drawn by its logarithm, so that a run is several times as long as
+what is remembered, as the service's is; it takes a longer pause for the longest of these.
 """
 
 
