@@ -145,9 +145,26 @@ class FitPool:
         self.replaced = 0
 
     async def __aenter__(self) -> Self:
-        for _ in range(self._count):
-            self._idle.put_nowait(await asyncio.to_thread(_Worker, self._preload, self._spare))
+        try:
+            for _ in range(self._count):
+                self._idle.put_nowait(await self._started())
+        except BaseException:  # nobody leaves what was not entered
+            while not self._idle.empty():
+                if (worker := self._idle.get_nowait()) is not None:
+                    worker.close()
+            raise
         return self
+
+    async def _started(self) -> _Worker:
+        """A worker; one whose start nobody waits for any more is ended when it is there."""
+        starting = asyncio.get_running_loop().run_in_executor(None, _Worker, self._preload, self._spare)
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await asyncio.wait({starting})
+            if starting.exception() is None:
+                await asyncio.to_thread(starting.result().close)
+            raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

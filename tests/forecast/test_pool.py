@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from prewarm.domain import InputError
+from prewarm.forecast import pool as pool_module
 from prewarm.forecast.pool import FitPool, Outcome, aged
 from prewarm.forecast.stateless import Request, answer, parse_request
 from tests.forecast.made import MONDAY
@@ -71,6 +74,25 @@ async def test_a_pool_can_be_left_where_a_loop_that_ends_cancels_all_there_is() 
             task.cancel()
         await asyncio.wait({asked})
     assert asked.cancelled()
+
+
+async def test_a_worker_that_nobody_waits_for_any_more_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, began = set(multiprocessing.active_children()), threading.Event()
+
+    class Slow(pool_module._Worker):
+        def __init__(self, preload: Sequence[str], spare: bool) -> None:
+            began.set()
+            time.sleep(0.2)
+            super().__init__(preload, spare)
+
+    monkeypatch.setattr(pool_module, "_Worker", Slow)
+    entering = asyncio.create_task(FitPool(1, preload=LIGHT).__aenter__())
+    await asyncio.to_thread(began.wait)
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    await asyncio.sleep(0.4)  # a process that nobody owns would be starting now
+    assert set(multiprocessing.active_children()) == before
 
 
 async def test_a_refusal_comes_back_as_an_outcome(pool: FitPool) -> None:
