@@ -15,8 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine, text
+from sqlalchemy import URL, Engine, text
 from sqlalchemy.exc import DBAPIError
+
+from prewarm.store.kept import KeptConnection
 
 Release = Callable[[], None]
 """Gives a name back."""
@@ -69,7 +71,7 @@ class SessionLocks:
     def __init__(self, engine: Engine) -> None:
         """`engine` is used for this alone."""
         self._engine = engine
-        self._connection: Connection | None = None
+        self._kept = KeptConnection(engine, autocommit=True)
         self._held: set[int] = set()
         self._one_at_a_time = threading.Lock()
 
@@ -85,7 +87,7 @@ class SessionLocks:
     def close(self) -> None:
         """The server drops what the session still holds."""
         with self._one_at_a_time:
-            self._let_go()
+            self._kept.let_go()
             self._engine.dispose()
 
     def _give_back(self, number: int) -> None:
@@ -95,18 +97,12 @@ class SessionLocks:
                 self._asked("pg_advisory_unlock", number)
 
     def _asked(self, function: str, number: int) -> bool:
-        if self._connection is None:
-            self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        connection = self._kept.get()
         try:
-            return bool(self._connection.execute(text(f"SELECT {function}(:number)"), {"number": number}).scalar_one())
+            return bool(connection.execute(text(f"SELECT {function}(:number)"), {"number": number}).scalar_one())
         except DBAPIError:
-            self._let_go()
+            self._kept.let_go()
             raise
-
-    def _let_go(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
 
 def _digest(name: str) -> bytes:

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from prewarm.domain import PrewarmError
+from prewarm.store.kept import KeptConnection
 
 _LOG = logging.getLogger("prewarm.store")
 
@@ -75,14 +76,13 @@ class Writer:
 
     def __init__(self, engine: Engine, settings: WriterSettings) -> None:
         """Start the thread; `engine` is used by it alone."""
-        self._engine = engine
         self._settings = settings
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
         self._degraded: str | None = None
         self._changed = threading.Condition()
         self._closing = False
-        self._connection: Connection | None = None
+        self._kept = KeptConnection(engine)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="prewarm-store-writer", daemon=True)
         self._thread.start()
@@ -148,7 +148,7 @@ class Writer:
             self._finish(group)
             for item, result in zip(group, results, strict=True):
                 item.done.set_result(result)
-        self._let_go()
+        self._kept.let_go()
         self._abandon()
 
     def _next(self, most: int) -> list[_Waiting]:
@@ -160,7 +160,7 @@ class Writer:
 
     def _transact(self, group: list[_Waiting]) -> list[Any]:
         """Run the jobs and commit, on the connection of the last time; one that was lost since is replaced at once."""
-        kept = self._connection is not None
+        kept = self._kept.used
         try:
             return self._commit(group)
         except DBAPIError as error:
@@ -169,20 +169,13 @@ class Writer:
         return self._commit(group)
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
-        if self._connection is None:
-            self._connection = self._engine.connect()
         try:
-            with self._connection.begin():
-                return [item.job(self._connection) for item in group]
+            connection = self._kept.get()
+            with connection.begin():
+                return [item.job(connection) for item in group]
         except BaseException:
-            self._let_go()
+            self._kept.let_go()
             raise
-
-    def _let_go(self) -> None:
-        """Give the connection back, whatever state it is in; the next transaction takes another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
     def _finish(self, group: list[_Waiting]) -> None:
         with self._changed:
